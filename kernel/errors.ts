@@ -1,0 +1,334 @@
+// The one catalogue of errors: code, HTTP status, whether to retry, OpenAI's type and code, and the text.
+
+type Entry = {
+  /** HTTP status at the endpoint; 500 where the error never reaches it. */
+  status: number
+  retry: 'no' | 'yes' | 'after'
+  /** `error.type` in OpenAI's error shape. */
+  type: string
+  /** `error.code` in OpenAI's error shape. */
+  openai: string | null
+  /** Text with `{field}` placeholders filled from the details; says what to do. */
+  template: string
+}
+
+export const catalogue = {
+  // requests at the endpoint
+  LLMGW_INVALID_REQUEST: {
+    status: 400,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: null,
+    template: '{problem}',
+  },
+  LLMGW_INVALID_API_KEY: {
+    status: 401,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: 'invalid_api_key',
+    template:
+      'The API key is missing or wrong. Send it as "Authorization: Bearer KEY"; `llmgw ctl keys create` makes one.',
+  },
+  LLMGW_MODEL_NOT_FOUND: {
+    status: 404,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: 'model_not_found',
+    template: 'There is no model "{model}" here. GET /v1/models lists those there are.',
+  },
+  LLMGW_PATH_NOT_FOUND: {
+    status: 404,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: 'not_found',
+    template: 'There is nothing at {method} {path}.',
+  },
+  LLMGW_METHOD_NOT_ALLOWED: {
+    status: 405,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: 'method_not_allowed',
+    template: '{path} does not take {method}; use {allowed}.',
+  },
+  LLMGW_BODY_TOO_LARGE: {
+    status: 413,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: 'request_too_large',
+    template: 'The request is larger than {limitBytes} bytes, the limit of this endpoint.',
+  },
+  LLMGW_NO_REPLICA: {
+    status: 503,
+    retry: 'after',
+    type: 'server_error',
+    openai: 'overloaded',
+    template: 'No replica of "{model}" is ready. Try again in a moment.',
+  },
+  LLMGW_BUFFERS_FULL: {
+    status: 503,
+    retry: 'after',
+    type: 'server_error',
+    openai: 'overloaded',
+    template: 'The gateway holds as many bytes of requests as it may. Try again in a moment.',
+  },
+  LLMGW_SHUTTING_DOWN: {
+    status: 503,
+    retry: 'after',
+    type: 'server_error',
+    openai: 'overloaded',
+    template: 'This gateway process is stopping. Try again.',
+  },
+  LLMGW_ENGINE_UNREACHABLE: {
+    status: 502,
+    retry: 'yes',
+    type: 'server_error',
+    openai: 'upstream_error',
+    template: 'The engine of "{model}" did not answer.',
+  },
+  LLMGW_ENGINE_BROKE_OFF: {
+    status: 502,
+    retry: 'yes',
+    type: 'server_error',
+    openai: 'upstream_error',
+    template: 'The engine of "{model}" broke off before its answer was whole.',
+  },
+  LLMGW_ENGINE_TIMEOUT: {
+    status: 504,
+    retry: 'yes',
+    type: 'server_error',
+    openai: 'timeout',
+    template: 'The engine of "{model}" said nothing for {seconds} s.',
+  },
+  // between programs
+  LLMGW_BAD_MESSAGE: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: 'A message on {subject} is not what the contract says: {problem}.',
+  },
+  LLMGW_WIRE_VERSION: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'A message has wire version {found}; this program reads {supported}. Upgrade the older program.',
+  },
+  LLMGW_NO_ANSWER: {
+    status: 500,
+    retry: 'yes',
+    type: 'server_error',
+    openai: null,
+    template:
+      'Nobody answered on {subject} within {withinMs} ms. Is the program running? `llmgw status`',
+  },
+  LLMGW_NO_LEADER: {
+    status: 500,
+    retry: 'after',
+    type: 'server_error',
+    openai: null,
+    template: 'No leader answers. It may be starting; look with `llmgw status`, then try again.',
+  },
+  LLMGW_SUBJECT_FORBIDDEN: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: 'These credentials may not use the subject {subject}.',
+  },
+  LLMGW_STALE_COMMAND: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'The command carries the leadership token {token}; {highest} has been seen. Its sender no longer leads.',
+  },
+  LLMGW_MAILBOX_FULL: {
+    status: 500,
+    retry: 'after',
+    type: 'server_error',
+    openai: null,
+    template: 'The actor {actor} has no room for another message.',
+  },
+  LLMGW_STORE_FAILED: {
+    status: 500,
+    retry: 'yes',
+    type: 'server_error',
+    openai: null,
+    template: 'The store did not take or give {key}: {problem}.',
+  },
+  LLMGW_FENCED: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: 'The store refused a write of {key}: another leader has taken over.',
+  },
+  // administration
+  LLMGW_MODEL_EXISTS: {
+    status: 409,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: null,
+    template:
+      'There is a model "{model}" already. Remove it first: `llmgw ctl models remove {model}`',
+  },
+  LLMGW_MODEL_UNKNOWN: {
+    status: 404,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: null,
+    template: 'There is no model "{model}". `llmgw ctl models list` shows those there are.',
+  },
+  LLMGW_REPLICA_UNKNOWN: {
+    status: 404,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: null,
+    template: 'There is no replica "{replica}". `llmgw ctl replicas` shows those there are.',
+  },
+  LLMGW_NODE_UNKNOWN: {
+    status: 404,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: null,
+    template: 'There is no node "{node}". `llmgw ctl nodes` shows those there are.',
+  },
+  LLMGW_KEY_UNKNOWN: {
+    status: 404,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: null,
+    template: 'There is no key "{key}". `llmgw ctl keys list` shows those there are.',
+  },
+  LLMGW_DEFINITION_INVALID: {
+    status: 400,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: null,
+    template: 'The definition is wrong at {field}: {problem}.',
+  },
+  LLMGW_CONFIG_INVALID: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: 'The setting {field} (from {source}) is wrong: {problem}.',
+  },
+  // the machine
+  LLMGW_PORT_IN_USE: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'Port {port} on {host} is in use by another program. Choose another with --port, or end that program.',
+  },
+  LLMGW_DISK_FULL: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'No room on the disk of {path}: {neededBytes} more bytes are needed, {freeBytes} are free. Free some, or choose another folder with --dir.',
+  },
+  LLMGW_ALREADY_RUNNING: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: '{what} is already running with the folder {dir} (pid {pid}).',
+  },
+  LLMGW_TOOL_MISSING: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: 'The command {tool} is needed and was not found: {remedy}.',
+  },
+  LLMGW_NATS_TOO_OLD: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'nats-server at {where} has version {found}; {needed} or newer is needed, since older ones lose fenced writes. Remove it from the path, or set nats.path to a newer one.',
+  },
+  LLMGW_ARTIFACT_UNAVAILABLE: {
+    status: 500,
+    retry: 'after',
+    type: 'server_error',
+    openai: null,
+    template: 'No source has {artifact}. {tried} {remedies}',
+  },
+  LLMGW_DIGEST_MISMATCH: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      '{artifact} from {source} has the digest {found}, not {expected}: it was changed or damaged and is not used.',
+  },
+  LLMGW_GGUF_INVALID: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: 'The file {path} is not a GGUF model that can be read: {problem}.',
+  },
+  LLMGW_ENGINE_WRONG_CPU: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'The build {engine} was made for another CPU: it died with an illegal instruction (signal 4) at its first load.',
+  },
+} as const satisfies Record<string, Entry>
+
+export type Code = keyof typeof catalogue
+export type Details = Readonly<Record<string, string | number | boolean | null>>
+
+/** An error of the catalogue as data: what travels in replies and states. */
+export type Failure = { code: Code; message: string; details: Details }
+
+/** The text of a code with its placeholders filled; a detail that is missing reads "?". */
+export function textOf(code: Code, details: Details): string {
+  return catalogue[code].template.replace(/\{(\w+)\}/g, (_, name: string) =>
+    String(details[name] ?? '?'),
+  )
+}
+
+/** An expected refusal as a value. */
+export const failure = (code: Code, details: Details = {}): Failure => ({
+  code,
+  message: textOf(code, details),
+  details,
+})
+
+/** The one error class, thrown only where the world is touched. */
+export class LlmgwError extends Error {
+  readonly code: Code
+  readonly details: Details
+
+  constructor(code: Code, details: Details = {}, options?: { cause?: unknown }) {
+    super(textOf(code, details), options)
+    this.name = 'LlmgwError'
+    this.code = code
+    this.details = details
+  }
+}
+
+/** Any thrown value as data: errors of the catalogue keep their code, others become `fallback` with their text as `problem`. */
+export function toFailure(thrown: unknown, fallback: Code, details: Details = {}): Failure {
+  if (thrown instanceof LlmgwError) {
+    return { code: thrown.code, message: thrown.message, details: thrown.details }
+  }
+  return failure(fallback, { ...details, problem: messageOf(thrown) })
+}
+
+/** The text of any thrown value. */
+export const messageOf = (thrown: unknown): string =>
+  thrown instanceof Error ? thrown.message : String(thrown)
