@@ -203,6 +203,13 @@ export const catalogue = {
     openai: null,
     template: 'There is no key "{key}". `llmgw ctl keys list` shows those there are.',
   },
+  LLMGW_SCOPE_UNKNOWN: {
+    status: 404,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: null,
+    template: 'There is no scope "{scope}". Leave it out for the whole cluster.',
+  },
   LLMGW_DEFINITION_INVALID: {
     status: 400,
     retry: 'no',

@@ -141,6 +141,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     token: z.number().int().nonnegative(),
     artifact: artifactSchema,
   }),
+  /** On `act.<node>.<boot>.node.<node>`: the leader lacks this node or missed a report, so it must register anew. */
+  z.object({ type: z.literal('register'), token: z.number().int().nonnegative() }),
 ])
 export type Command = z.infer<typeof commandSchema>
 export const takenSchema = z.object({ taken: z.literal(true) })

@@ -4,7 +4,7 @@
 export const subjects = {
   /** Administration: a request from `ctl` to the acting leader. */
   adm: (verb: string) => `llmgw.v1.adm.${verb}`,
-  /** A command to one actor of one node's incarnation; kinds are `shard`, `files` and `logs`. */
+  /** A command to one actor of one node's incarnation; kinds are `shard`, `files`, `logs` and `node`. */
   act: (node: string, boot: string, kind: string, id: string) =>
     `llmgw.v1.act.${node}.${boot}.${kind}.${id}`,
   /** What a node's agent listens to. */
