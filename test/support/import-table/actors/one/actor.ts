@@ -1,0 +1,11 @@
+import './plan.ts'
+import '../two/protocol.ts'
+import '../../kernel/clock.ts'
+import '../../transport/bridge.ts'
+import './io/disk.ts' // actor
+import '../two/actor.ts' // actor
+import '../two/state.ts' // actor
+import '../../transport/wire.ts' // actor
+import 'node:fs' // node-modules
+import 'jsonc-parser' // package-jsonc-parser
+import 'eventsource-parser' // package-eventsource-parser

@@ -1,0 +1,3 @@
+import '../plan.ts'
+import '../../two/actor.ts' // state
+import './actor.ts' // state

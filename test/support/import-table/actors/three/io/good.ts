@@ -1,0 +1,6 @@
+import 'node:fs'
+import 'undici'
+import type {} from '../actor.ts'
+import '../plan.ts'
+import '../../../transport/wire.ts'
+import '../../../engines/good.ts'

@@ -1,0 +1,3 @@
+import 'yaml'
+import 'zod'
+import './nowhere.ts' // not-resolvable

@@ -1,0 +1,2 @@
+import 'pino'
+import 'prom-client' // package-prom-client

@@ -1,0 +1,3 @@
+import 'prom-client'
+import 'nact' // package-nact
+import 'yaml' // package-yaml

@@ -1,0 +1,5 @@
+import 'nact'
+import 'node:fs'
+import './step.ts'
+import '../transport/wire.ts' // kernel
+import 'pino' // package-pino
