@@ -263,6 +263,14 @@ export const catalogue = {
     template:
       'nats-server at {where} has version {found}; {needed} or newer is needed, since older ones lose fenced writes. Remove it from the path, or set nats.path to a newer one.',
   },
+  LLMGW_IDENTITY_DAMAGED: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'The keys in {path} cannot be used: {problem}. Restore them from a backup; new ones would not open what the old ones protect.',
+  },
   LLMGW_ARTIFACT_UNAVAILABLE: {
     status: 500,
     retry: 'after',

@@ -36,7 +36,6 @@ const readBucket = (bucket: string): string[] => [
   '$JS.API.INFO',
   `$JS.API.STREAM.INFO.KV_${bucket}`,
   `$JS.API.STREAM.MSG.GET.KV_${bucket}`,
-  `$JS.API.DIRECT.GET.KV_${bucket}.>`,
   `$JS.API.CONSUMER.CREATE.KV_${bucket}`,
   `$JS.API.CONSUMER.CREATE.KV_${bucket}.>`,
   `$JS.API.CONSUMER.DELETE.KV_${bucket}.>`,
@@ -48,11 +47,12 @@ const readBucket = (bucket: string): string[] => [
 export const permissions: Readonly<Record<Role, Permissions>> = {
   leader: {
     publish: [
-      '$JS.>',
+      '$JS.API.>',
+      '$JS.ACK.>',
+      '$JS.FC.>',
       ...Object.values(buckets).map((bucket) => `$KV.${bucket}.>`),
       'llmgw.v1.act.>',
-      'llmgw.v1.all.*',
-      '$SYS.REQ.USER.INFO',
+      subjects.allAll,
     ],
     subscribe: [
       '_INBOX.{{name()}}.>',
@@ -71,7 +71,7 @@ export const permissions: Readonly<Record<Role, Permissions>> = {
       'llmgw.v1.use.{{name()}}',
     ],
     subscribe: ['_INBOX.{{name()}}.>', subjects.allAll],
-    answers: true,
+    answers: false,
   },
   node: {
     publish: ['llmgw.v1.hb.{{name()}}', 'llmgw.v1.svc.*.*.{{name()}}'],
