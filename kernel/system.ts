@@ -44,7 +44,8 @@ export function startSystem(options: SystemOptions): System {
   }
   return {
     spawn: <S, M, E>(spec: ChildSpec<S, M, E>): Ref<M> => {
-      if (stopping) throw new Error(`the system has stopped: ${spec.name} cannot be started`)
+      if (stopping !== undefined)
+        throw new Error(`the system has stopped: ${spec.name} cannot be started`)
       return spawn(spec, shared).ref
     },
     address: <M>(name: string): Ref<M> => new Cell(name, shared).ref,
