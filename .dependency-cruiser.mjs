@@ -31,6 +31,7 @@ const ownPure = ['^$1/(?!actor\\.ts$)[^/]+\\.ts$', '^$2/(?!actor\\.ts$)[^/]+\\.t
 const packages = {
   nact: ['^kernel/pump\\.ts$'],
   pino: ['^kernel/log\\.ts$'],
+  denque: ['^kernel/mailbox\\.ts$'],
   'prom-client': ['^kernel/metrics\\.ts$'],
   yaml: ['^kernel/config\\.ts$'],
   // The client's connection is made in one file; what works on it takes a connection and imports types.
