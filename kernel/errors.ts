@@ -248,6 +248,29 @@ export const catalogue = {
     openai: null,
     template: '{what} is already running with the folder {dir} (pid {pid}).',
   },
+  LLMGW_RECORD_UNREADABLE: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'The run record {path} cannot be read: {problem}. Nothing is started beside what it may describe; remove the file once no process of it runs.',
+  },
+  LLMGW_SLOT_TAKEN: {
+    status: 500,
+    retry: 'after',
+    type: 'server_error',
+    openai: null,
+    template:
+      'Something that was started in {dir} still runs, and nothing else is started there. `fuser {dir}/slot` shows it.',
+  },
+  LLMGW_LAUNCH_FAILED: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: '{program} could not be started: {problem}.',
+  },
   LLMGW_TOOL_MISSING: {
     status: 500,
     retry: 'no',
