@@ -8,7 +8,9 @@ import type { ProcessSpec } from '../../actors/process/protocol.ts'
 /** A folder of its own, and what removes it. */
 export function temporaryFolder(): { dir: string; remove: () => void } {
   const dir = mkdtempSync(join(tmpdir(), 'llmgw-test-'))
-  return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) }
+  // Retried, since a shim may still note the end of what the test killed.
+  const remove = (): void => rmSync(dir, { recursive: true, force: true, maxRetries: 10 })
+  return { dir, remove }
 }
 
 /** A spec of a shell script, which a group signal ends. */
