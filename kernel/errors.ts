@@ -137,6 +137,29 @@ export const catalogue = {
     openai: null,
     template: 'These credentials may not use the subject {subject}.',
   },
+  LLMGW_HANDLER_FAILED: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'The program that takes {subject} failed at it. Its log says why; please report it as a bug.',
+  },
+  LLMGW_NATS_UNREACHABLE: {
+    status: 500,
+    retry: 'yes',
+    type: 'server_error',
+    openai: null,
+    template: 'nats-server at {url} cannot be reached: {problem}. Is it running? `llmgw status`',
+  },
+  LLMGW_CREDENTIALS_REFUSED: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'nats-server at {url} refuses the credentials of {name}: {problem}. They were revoked, or belong to another cluster.',
+  },
   LLMGW_STALE_COMMAND: {
     status: 500,
     retry: 'no',

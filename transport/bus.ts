@@ -1,6 +1,18 @@
 // Messages between programs over NATS: requests, publications and subscriptions in envelopes.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  connect,
+  credsAuthenticator,
+  errors,
+  type Msg,
+  type NatsConnection,
+} from '@nats-io/transport-node'
 import type { ZodType } from 'zod'
-import type { Outcome } from './contract/envelope.ts'
+import { failure, LlmgwError, messageOf } from '../kernel/errors.ts'
+import { maxMessageBytes, type Outcome } from './contract/envelope.ts'
+import { subjects } from './contract/subjects.ts'
+import { openAnswer, openMessage, packAnswer, packMessage } from './wire.ts'
 
 export type BusStatus =
   | { type: 'connected'; epoch: number }
@@ -37,4 +49,200 @@ export interface Bus {
   subscribe(subject: string, handler: (message: Incoming) => void): { stop(): void }
   onStatus(listener: (status: BusStatus) => void): () => void
   close(): Promise<void>
+}
+
+/** What else the transport itself needs of the connection. */
+export interface NatsBus extends Bus {
+  readonly connection: NatsConnection
+  /** Version of the server that it is, or was last, connected to. */
+  readonly serverVersion: string
+  /** Messages since the start that reached no handler, and why. */
+  readonly dropped: Readonly<Record<Drop, number>>
+}
+type Drop = 'malformed' | 'version' | 'expired' | 'failed'
+
+export interface BusLog {
+  warn(details: object, text: string): void
+  error(details: object, text: string): void
+}
+
+export type BusOptions = {
+  url: string
+  /** Text of a credentials file. */
+  credentials: string
+  /** The name in the credentials. */
+  name: string
+  log?: BusLog
+  /** How long the first connection is tried; without it, until it is there. */
+  withinMs?: number
+}
+
+/**
+ * Connects, and from then on reconnects for ever; only a revocation, a refusal of the credentials
+ * or `close` end it, which is told as `closed`. Throws LLMGW_CREDENTIALS_REFUSED, or
+ * LLMGW_NATS_UNREACHABLE after `withinMs`.
+ */
+export const connectBus = async (options: BusOptions): Promise<NatsBus> =>
+  createBus(await firstConnection(options), options)
+
+async function firstConnection(options: BusOptions): Promise<NatsConnection> {
+  const { url, name, credentials, withinMs = Number.POSITIVE_INFINITY } = options
+  const startedAt = performance.now()
+  for (;;) {
+    try {
+      // a fresh object each time: the client modifies what it is handed
+      return await connect({
+        servers: url,
+        name,
+        authenticator: credsAuthenticator(new TextEncoder().encode(credentials)),
+        inboxPrefix: subjects.inbox(name),
+        timeout: 2000,
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: 250,
+        reconnectJitter: 250,
+        pingInterval: 2000,
+        maxPingOut: 2,
+      })
+    } catch (thrown) {
+      const details = { url, name, problem: messageOf(thrown) }
+      if (thrown instanceof errors.AuthorizationError) {
+        throw new LlmgwError('LLMGW_CREDENTIALS_REFUSED', details, { cause: thrown })
+      }
+      if (performance.now() - startedAt >= withinMs) {
+        throw new LlmgwError('LLMGW_NATS_UNREACHABLE', details, { cause: thrown })
+      }
+      await delay(250)
+    }
+  }
+}
+
+function createBus(connection: NatsConnection, { name, log }: BusOptions): NatsBus {
+  let epoch = 1
+  let connected = true
+  let serverVersion = connection.info?.version ?? ''
+  const dropped = { malformed: 0, version: 0, expired: 0, failed: 0 }
+  const listeners = new Set<(status: BusStatus) => void>()
+  const tell = (status: BusStatus) => {
+    for (const listener of listeners) listener(status)
+  }
+
+  const follow = async () => {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect' && connected) {
+        connected = false
+        tell({ type: 'disconnected', reason: `lost the connection to ${status.server}` })
+      } else if (status.type === 'reconnect') {
+        connected = true
+        epoch += 1
+        serverVersion = connection.info?.version ?? serverVersion
+        tell({ type: 'connected', epoch })
+      } else if (status.type === 'error') {
+        log?.warn({ error: status.error }, 'nats-server refused something')
+      }
+    }
+  }
+  void follow()
+  void connection.closed().then((reason) => {
+    connected = false
+    tell({ type: 'closed', reason: reason ? messageOf(reason) : 'closed by this program' })
+  })
+
+  const receive = (message: Msg, handler: (message: Incoming) => void) => {
+    const { subject } = message
+    const opened = openMessage(message.data, subject)
+    if (!opened.ok) {
+      dropped[opened.error.code === 'LLMGW_WIRE_VERSION' ? 'version' : 'malformed'] += 1
+      log?.warn({ subject, problem: opened.error.message }, 'dropped a message')
+      message.respond(packAnswer(subject, '', opened))
+      return
+    }
+    const { id, body, trace = null, remainingMs = null } = opened.value
+    if (remainingMs === 0) {
+      dropped.expired += 1
+      return
+    }
+    let answered = false
+    const reply = (outcome: Outcome<unknown>) => {
+      if (answered) return
+      answered = true
+      if (!connection.isClosed()) message.respond(packAnswer(subject, id, outcome))
+    }
+    try {
+      handler({ subject, body, remainingMs, trace, reply })
+    } catch (error) {
+      // thrown on, it would end the reading of the whole connection
+      dropped.failed += 1
+      log?.error({ subject, error }, 'a handler threw')
+      reply({ ok: false, error: failure('LLMGW_HANDLER_FAILED', { subject }) })
+    }
+  }
+
+  return {
+    name,
+    connection,
+    dropped,
+    get epoch() {
+      return epoch
+    },
+    get connected() {
+      return connected
+    },
+    get serverVersion() {
+      return serverVersion
+    },
+    async request(subject, body, answer, { withinMs, trace }) {
+      const remainingMs = Math.ceil(Math.min(withinMs, 3_600_000))
+      const refuse = (problem: string): Outcome<never> => ({
+        ok: false,
+        error: failure('LLMGW_BAD_MESSAGE', { subject, problem }),
+      })
+      let bytes: Uint8Array
+      try {
+        bytes = packMessage({ id: randomUUID(), remainingMs, body, ...(trace ? { trace } : {}) })
+      } catch (thrown) {
+        return refuse(messageOf(thrown))
+      }
+      if (bytes.byteLength > maxMessageBytes) return refuse(`it has ${bytes.byteLength} bytes`)
+      try {
+        const message = await connection.request(subject, bytes, { timeout: remainingMs })
+        return openAnswer(message.data, subject, answer)
+      } catch (thrown) {
+        return unanswered(thrown, subject, withinMs)
+      }
+    },
+    publish(subject, body) {
+      if (!connected || connection.isClosed()) return
+      connection.publish(subject, packMessage({ id: randomUUID(), body }))
+    },
+    subscribe(subject, handler) {
+      const subscription = connection.subscribe(subject, {
+        callback: (error, message) => {
+          if (error) log?.error({ subject, error }, 'the subscription ended')
+          else receive(message, handler)
+        },
+      })
+      return { stop: () => subscription.unsubscribe() }
+    },
+    onStatus(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    async close() {
+      // what was answered last is still on its way
+      if (connected) await Promise.race([connection.flush(), delay(1000)]).catch(() => undefined)
+      await connection.close()
+    },
+  }
+}
+
+/** Why a request has no answer; only the server's own refusals are known at once. */
+function unanswered(thrown: unknown, subject: string, withinMs: number): Outcome<never> {
+  const cause = thrown instanceof errors.RequestError ? thrown.cause : thrown
+  if (cause instanceof errors.PermissionViolationError) {
+    return { ok: false, error: failure('LLMGW_SUBJECT_FORBIDDEN', { subject }) }
+  }
+  if (cause instanceof errors.NoRespondersError && subject.startsWith(subjects.adm(''))) {
+    return { ok: false, error: failure('LLMGW_NO_LEADER') }
+  }
+  return { ok: false, error: failure('LLMGW_NO_ANSWER', { subject, withinMs }) }
 }
