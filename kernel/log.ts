@@ -1,0 +1,39 @@
+// The log of a program: one JSON object a line on standard output, without secrets.
+import { type DestinationStream, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino'
+import { REDACTED, redactText, SECRET_KEYS } from './redact.ts'
+
+export type Logger = PinoLogger
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+
+export type LogOptions = {
+  /** The program; stands in each line as `program`. */
+  name: string
+  /** Default 'info'; `logger.level` changes it while running. */
+  level?: LogLevel
+  /** Values that must not show in any line, beside those that look like secrets. */
+  secrets?: readonly string[]
+  /** Default: standard output, written at once. */
+  destination?: DestinationStream
+}
+
+/** A secret field is found at the top and up to two levels beneath. */
+const SECRET_PATHS = SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`])
+
+/** Errors are logged as `{ err }`. A part's own logger is `logger.child({ actor: NAME })`. */
+export function createLogger(options: LogOptions): Logger {
+  const secrets = (options.secrets ?? []).map(asInJson)
+  return pino(
+    {
+      level: options.level ?? 'info',
+      base: { program: options.name, pid: process.pid },
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: SECRET_PATHS, censor: REDACTED },
+      hooks: { streamWrite: (line) => redactText(line, secrets) },
+    },
+    options.destination ?? pino.destination(1),
+  )
+}
+
+const asInJson = (text: string) => JSON.stringify(text).slice(1, -1)
