@@ -31,8 +31,8 @@ function filesOf(suite) {
     .sort()
 }
 
-/** A suite as a step: node's runner, readable on stdout and as events in a file. */
-function suiteStep(name, after) {
+/** A suite as a step: node's runner, with its events in a file; `live` also shows them as they come. */
+function suiteStep(name, { after, live = false } = {}) {
   const { parallel, fileMs, env } = suites[name]
   const files = filesOf(name)
   const events = join(scratch, `${name}.jsonl`)
@@ -42,22 +42,29 @@ function suiteStep(name, after) {
     '--test',
     `--test-concurrency=${parallel}`,
     `--test-timeout=${fileMs}`,
-    '--test-reporter=spec',
-    '--test-reporter-destination=stdout',
+    ...(live ? ['--test-reporter=spec', '--test-reporter-destination=stdout'] : []),
     '--test-reporter=./tools/test-events.mjs',
     `--test-reporter-destination=${events}`,
     ...files,
   ]
   // tap's own limit for one test comes first, since it says which test hung
   const limit = { TAP_TIMEOUT: String(fileMs / 1000 - 5) }
-  return { name, after, command, env: { ...limit, ...env }, events, empty: files.length === 0 }
+  return {
+    name,
+    after,
+    live,
+    command,
+    env: { ...limit, ...env },
+    events,
+    empty: files.length === 0,
+  }
 }
 
 /** Two lanes side by side; in each one step after another. */
 const lanes = [
   [
     { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
-    suiteStep('unit', 'build'),
+    suiteStep('unit', { after: 'build' }),
     {
       name: 'coverage',
       after: 'unit',
@@ -68,15 +75,15 @@ const lanes = [
     { name: 'lint', command: npx('biome', 'ci', '--colors=off', '--error-on-warnings', '.') },
     { name: 'imports', command: npx('depcruise', ...folders.filter((name) => existsSync(name))) },
     { name: 'knip', command: npx('knip', '--no-progress') },
-    suiteStep('docs', 'build'),
-    suiteStep('contract', 'build'),
+    suiteStep('docs', { after: 'build' }),
+    suiteStep('contract', { after: 'build' }),
   ],
 ]
 
 /** Resolves with the step, its time, how it ended and what it printed. */
-function run(step, live) {
+function run(step) {
   const started = performance.now()
-  const { command, env, empty } = step
+  const { command, env, empty, live } = step
   if (empty) return Promise.resolve({ ...step, seconds: 0, code: 0, output: '' })
   return new Promise((resolve) => {
     const child = spawn(command[0], command.slice(1), {
@@ -101,6 +108,7 @@ function run(step, live) {
 }
 
 const say = (line) => process.stdout.write(`${line}\n`)
+const indented = (text) => text.trimEnd().replace(/^/gm, '          ')
 const total = { passed: 0, failed: 0, skipped: 0 }
 
 /** What a finished step adds to the sum: a suite its tests, any other step itself. */
@@ -116,7 +124,7 @@ function count({ name, events, empty, code }) {
   return { passed: of('passed').length, failed, skips: of('skipped'), failures: of('failed') }
 }
 
-function report(done, live) {
+function report(done) {
   const { passed, failed, skips, failures = [] } = count(done)
   total.passed += passed
   total.failed += failed
@@ -124,8 +132,11 @@ function report(done, live) {
   const sums = done.events ? `  ${passed} passed, ${failed} failed, ${skips.length} skipped` : ''
   const verdict = failed > 0 || done.code !== 0 ? 'FAIL' : 'ok'
   say(`${verdict.padEnd(5)}${done.seconds.toFixed(1).padStart(6)} s  ${done.name}${sums}`)
-  if (verdict === 'FAIL' && !live) say(done.output.replace(/^/gm, '    '))
-  for (const { title, why } of failures) say(`      failed: ${title}${why ? ` (${why})` : ''}`)
+  if (verdict === 'FAIL' && done.output) say(indented(done.output))
+  for (const { title, why, problems } of failures) {
+    say(`      failed: ${title}${why ? ` (${why})` : ''}`)
+    if (!done.live) for (const problem of problems) say(indented(problem))
+  }
   for (const { title, why } of skips) say(`      skipped: ${title} (${why})`)
 }
 
@@ -138,16 +149,16 @@ async function runLane(steps) {
     const result =
       before && before.code !== 0
         ? { ...step, seconds: 0, code: 1, output: `not run, since ${step.after} failed` }
-        : run(step, false)
+        : run(step)
     ended.set(step.name, result)
-    report(await result, false)
+    report(await result)
   }
 }
 
 try {
   await Promise.all(lanes.map(runLane))
   for (const name of process.argv.slice(2)) {
-    report(await run(suiteStep(name), true), true)
+    report(await run(suiteStep(name, { live: true })))
   }
 } finally {
   rmSync(scratch, { recursive: true, force: true })

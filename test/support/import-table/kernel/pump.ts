@@ -3,3 +3,4 @@ import 'node:fs'
 import './step.ts'
 import '../transport/wire.ts' // kernel
 import 'pino' // package-pino
+import 'denque' // package-denque
