@@ -1,7 +1,7 @@
 // Holds the error codes that sources and pages speak of against the catalogue.
 import t from 'tap'
 import { catalogue } from '../../kernel/errors.ts'
-import { documents, sources } from '../support/sources.ts'
+import { documents, sources } from '../../tools/sources.ts'
 
 const home = 'kernel/errors.ts'
 /** Names that look like codes: streams of the store and variables of the environment. */

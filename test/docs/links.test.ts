@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { documents } from '../support/sources.ts'
+import { documents } from '../../tools/sources.ts'
 
 const withoutCode = (text: string) =>
   text.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, '')

@@ -1,54 +1,12 @@
-// Holds docs/timeouts.md against the constants of the sources: each wait is listed with its value and reason.
-import { readFileSync } from 'node:fs'
+// Demands a reason for each wait and deadline of the sources; pages.test.ts holds the page that lists them.
 import t from 'tap'
-import { sources } from '../support/sources.ts'
+import { waitsIn } from '../../tools/docs/timeouts.ts'
+import { sources } from '../../tools/sources.ts'
 
-/** `const fooMs = 5_000` at any depth, `export const fooMs = …` whatever it is made of, but no function. */
-const constants = /^( *)(export )?const (\w+Ms|\w*[dD]eadline\w*)(?:: number)? = (?!.*=>)(.+)$/gm
-const literal = /^[\d_]+( \* [\d_]+)*$/
-
-const milliseconds = (text: string) =>
-  literal.test(text)
-    ? text.split(' * ').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1)
-    : null
-
-const inSources = sources().flatMap(({ path, text }) =>
-  [...text.matchAll(constants)]
-    .map(([, indent = '', exported, name = '', value = '']) => ({
-      key: `${name} in ${path}`,
-      value: milliseconds(value),
-      constant: literal.test(value) || (exported !== undefined && indent === ''),
-    }))
-    .filter(({ constant }) => constant),
-)
-
-const onPage = new Map(
-  [
-    ...readFileSync('docs/timeouts.md', 'utf8').matchAll(
-      /^\| `(\w+)` \| `([^`]+)` \| ([^|]+) \| ([^|]+) \|$/gm,
-    ),
-  ].map(([, name, path, value = '', reason = '']) => [`${name} in ${path}`, { value, reason }]),
-)
-
-t.test('every wait and deadline of the sources is on the page', async (t) => {
+t.test('a comment beside each wait says why it has its value', async (t) => {
+  const waits = sources().flatMap(({ path }) => waitsIn(path))
   t.same(
-    inSources.map(({ key }) => key).filter((key) => !onPage.has(key)),
+    waits.filter(({ reason }) => reason === '').map(({ name, path }) => `${name} in ${path}`),
     [],
   )
-})
-
-t.test('the page lists no constant that is gone', async (t) => {
-  const keys = new Set(inSources.map(({ key }) => key))
-  t.same(
-    [...onPage.keys()].filter((key) => !keys.has(key)),
-    [],
-  )
-})
-
-t.test('the page gives the values of the sources', async (t) => {
-  const wrong = inSources.filter(({ key, value }) => {
-    const row = onPage.get(key)
-    return row && value !== null && row.value !== String(value)
-  })
-  t.same(wrong, [])
 })

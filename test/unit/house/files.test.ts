@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { filesIn, sources } from '../../support/sources.ts'
+import { filesIn, sources } from '../../../tools/sources.ts'
 
 const pure = [
   /^kernel\/(step|actor|restart|errors|assert)\.ts$/,

@@ -1,4 +1,4 @@
-// The repository's files as tests of the house read them: paths from its root, which tests run in.
+// The repository's files as documents and tests of the house read them: paths from its root.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
