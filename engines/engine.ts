@@ -23,6 +23,9 @@ export type InstallForm =
       launcher: string
     }
 
+/** A profile in which nothing is left open. */
+export type DecidedProfile = { [K in keyof Profile]-?: NonNullable<Profile[K]> }
+
 /** What a start is given; every field is decided. */
 export type StartPlan = {
   modelPath: string
@@ -30,7 +33,7 @@ export type StartPlan = {
   host: string
   port: number
   key: string
-  profile: Required<Profile>
+  profile: DecidedProfile
   /** A private, empty folder. */
   homeDir: string
 }
@@ -57,11 +60,7 @@ export interface Engine {
   /** Memory for weights, KV cache, compute buffers and the process, in bytes; the formula names its source. */
   memoryBytes(header: Header, profile: { contextTokens: number; slots: number }): number
   /** Profile with what the definition left open chosen from the header and the machine's cores. */
-  choose(
-    profile: Profile,
-    header: Header,
-    usableCores: number,
-  ): Omit<Required<Profile>, 'memoryBytes'>
+  choose(profile: Profile, header: Header, usableCores: number): Omit<DecidedProfile, 'memoryBytes'>
   /** Signals to the process group, with the delay after the first, in milliseconds. */
   readonly stop: readonly { signal: NodeJS.Signals; afterMs: number }[]
   /** From start to ready, in milliseconds, for a file of `sizeBytes`. */

@@ -1,0 +1,156 @@
+// llama.cpp: its HTTP server, from the pinned package xllamacpp behind our launcher, or an operator's llama-server.
+import { z } from 'zod'
+import type { Header, Profile } from '../transport/contract/model.ts'
+import type { Engine, Probe, Readiness, StartPlan } from './engine.ts'
+
+const MiB = 1024 * 1024
+
+export const llamacpp: Engine = {
+  name: 'llamacpp',
+  installs: [
+    {
+      form: 'python',
+      package: 'xllamacpp',
+      version: '2026.10.11549',
+      platforms: ['linux-x64'],
+      sha256: ['c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261'],
+      licence: 'MIT',
+      launcher: 'llamacpp-launcher.py',
+    },
+    { form: 'path', command: 'llama-server', versionArgs: ['--version'] },
+  ],
+  start,
+  probes: { health: '/health', models: '/v1/models', metrics: '/metrics' },
+  readiness,
+  load: (metrics) => ({
+    running: gauge(metrics, 'llamacpp:requests_processing'),
+    waiting: gauge(metrics, 'llamacpp:requests_deferred'),
+  }),
+  memoryBytes,
+  choose,
+  // The first signal stops the work but waits for open requests without end; the second exits at once.
+  stop: [
+    { signal: 'SIGTERM', afterMs: 0 },
+    { signal: 'SIGTERM', afterMs: 2000 },
+    { signal: 'SIGKILL', afterMs: 7000 },
+  ],
+  // A minute for the process, and the file at 50 MB/s, a slow disk's rate.
+  startWithinMs: (sizeBytes) => 60_000 + sizeBytes / 50_000,
+  alwaysStream: true,
+  logMarks: [
+    mark(/couldn't bind HTTP server socket/, 'its port is in use', false),
+    mark(/failed to open GGUF file/, "the model's file cannot be opened", true),
+    mark(/invalid magic characters/, "the model's file is not a GGUF file", true),
+    mark(
+      /not within the file bounds|corrupted or incomplete|gguf_init_from_reader: failed to read/,
+      "the model's file is cut off",
+      true,
+    ),
+    mark(/unknown model architecture/, 'this build does not know the architecture', true),
+    mark(
+      /failed to allocate|std::bad_alloc|out of memory|failed to fit params/,
+      'it did not get the memory that model, context and slots need',
+      true,
+    ),
+    mark(/no kernel image is available/, 'this build has no code for the card', true),
+    mark(/invalid argument: --/, 'this build of llama-server is too old for our flags', true),
+    mark(/failed to load model|Failed to init server/, 'it could not load the model', false),
+  ],
+}
+
+function mark(mark: RegExp, reason: string, permanent: boolean): Engine['logMarks'][number] {
+  return { mark, reason, permanent }
+}
+
+function start(plan: StartPlan): { args: string[]; env: Record<string, string> } {
+  const { contextTokens, slots, cores } = plan.profile
+  return {
+    args: [
+      ...['--model', plan.modelPath, '--alias', plan.alias],
+      ...['--host', plan.host, '--port', String(plan.port)],
+      ...['--threads', String(cores)],
+      // the whole of all slots
+      ...['--ctx-size', String(contextTokens * slots), '--parallel', String(slots)],
+      // prompts kept beside the slots would take memory that nobody reserved, 8 GiB by default
+      ...['--cache-ram', '0'],
+      ...['--metrics', '--no-ui', '--offline'],
+    ],
+    // Spinning threads that wait for one another are up to fifty times slower as soon as anything else runs.
+    env: { OMP_WAIT_POLICY: 'passive', LLAMA_API_KEY: plan.key },
+  }
+}
+
+const healthSchema = z.object({ status: z.literal('ok') })
+const loadingSchema = z.object({ error: z.object({ type: z.literal('unavailable_error') }) })
+const modelsSchema = z.object({ data: z.array(z.object({ id: z.string() })) })
+
+function readiness(health: Probe, models: Probe, alias: string): Readiness {
+  for (const probe of [health, models]) {
+    if (probe.met === 'refused') return 'starting'
+    if (probe.met === 'timeout') return 'loading'
+    if (probe.status === 503 && parsed(loadingSchema, probe.body)) return 'loading'
+  }
+  if (health.met !== 'answer' || models.met !== 'answer') return 'loading'
+  if (health.status !== 200 || models.status !== 200) return 'stranger' // a 401 among them: not our key
+  if (!parsed(healthSchema, health.body)) return 'loading'
+  const listed = parsed(modelsSchema, models.body)?.data.some(({ id }) => id === alias)
+  return listed ? 'ready' : 'stranger'
+}
+
+function parsed<T>(schema: z.ZodType<T>, body: string): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(body)).data
+  } catch {
+    return undefined // not JSON: another program's answer
+  }
+}
+
+function gauge(metrics: string, name: string): number | null {
+  const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]
+  const number = Number(value)
+  return value !== undefined && Number.isInteger(number) && number >= 0 ? number : null
+}
+
+/** Tokens that one pass of a prompt holds: llama.cpp's default micro-batch. */
+const ubatchTokens = 512
+
+/**
+ * The sum, with its sources (llama.cpp b11549, SmolLM2-135M; measured peaks were 3 to 12 % below it):
+ * 1. weights: the tensors, mapped once;
+ * 2. KV cache: keys and values of every layer in 16 bits for every token of every slot (`llama_kv_cache: size`, exact);
+ * 3. compute buffers: the widest activations of one pass in 32 bits, about 13 embeddings a token (`compute buffer size`; 16 here),
+ *    the 16-bit mask of a slot's context, and the logits of each slot;
+ * 4. process: interpreter, libraries and threads, 57 MiB in all, of which the vocabulary's tables are taken as 256 bytes a token.
+ */
+function memoryBytes(
+  header: Header,
+  { contextTokens, slots }: { contextTokens: number; slots: number },
+): number {
+  const slotTokens = Math.ceil(contextTokens / 256) * 256 // llama.cpp rounds up
+  const headsKv =
+    typeof header.headsKv === 'number'
+      ? header.headsKv * header.layers
+      : header.headsKv.reduce((sum, heads) => sum + heads, 0)
+  const cache = headsKv * (header.keyLength + header.valueLength) * 2 * slotTokens * slots
+  const activations = ubatchTokens * 16 * header.embeddingLength * 4
+  const mask = ubatchTokens * slotTokens * 2
+  const logits = slots * header.vocabulary * 4
+  const process = 64 * MiB + header.vocabulary * 256
+  return Math.ceil(header.weightsBytes + cache + activations + mask + logits + process)
+}
+
+/**
+ * Context: 4096 tokens, which hold a chat of several turns, or what the model was trained for if that is less.
+ * Slots: four, llama-server's own choice. Cores: all but one, which the rest of the machine needs while the engine computes.
+ */
+function choose(
+  profile: Profile,
+  header: Header,
+  usableCores: number,
+): { contextTokens: number; slots: number; cores: number } {
+  return {
+    contextTokens: profile.contextTokens ?? Math.min(header.trainContextTokens || 4096, 4096),
+    slots: profile.slots ?? 4,
+    cores: profile.cores ?? Math.max(1, Math.floor(usableCores) - 1),
+  }
+}
