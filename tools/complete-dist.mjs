@@ -1,5 +1,5 @@
-// Copies what is not TypeScript and is needed at run time from the sources into dist.
-import { cpSync, existsSync, readdirSync } from 'node:fs'
+// Completes dist after the compiler: copies what is not TypeScript, and makes the command executable.
+import { chmodSync, cpSync, existsSync, readdirSync } from 'node:fs'
 import { extname, join } from 'node:path'
 
 const kinds = new Set(['.py', '.sh', '.json'])
@@ -11,3 +11,6 @@ for (const top of ['kernel', 'transport', 'engines', 'actors', 'bin']) {
     cpSync(path, join('dist', path))
   }
 }
+
+const command = 'dist/bin/llmgw.js'
+if (existsSync(command)) chmodSync(command, 0o755)
