@@ -47,7 +47,7 @@ function write(bucket: Bucket, key: string, value: unknown): number {
 function read(bucket: Bucket, key: string): unknown {
   const found = bucket.entries.get(key)
   const decoded = found && decode(found.bytes, Number.POSITIVE_INFINITY, key)
-  return decoded?.ok ? decoded.value : undefined
+  return decoded?.ok ? decoded.value : null
 }
 
 function memoryLease(find: () => Bucket | undefined): LeaseBucket {
@@ -77,7 +77,7 @@ function memoryFenced(name: string, find: () => Bucket | undefined): FencedBucke
   return {
     async takeFence(token) {
       const bucket = present(find(), name)
-      const standing = read(bucket, 'fence') as { token: number } | undefined
+      const standing = read(bucket, 'fence') as { token: number } | null
       if (standing && standing.token > token) throw new LlmgwError('LLMGW_FENCED', { key: 'fence' })
       fence = write(bucket, 'fence', { token })
     },
