@@ -60,7 +60,9 @@ export function runProgram(program: Program): void {
     clock.after(FAILED_STOP_MS, now)
     system.stop().then(now, now)
   }
-  const running = start({ log, clock, metrics, system, ending: ending.signal })
+  const running = Promise.resolve().then(() =>
+    start({ log, clock, metrics, system, ending: ending.signal }),
+  )
   running.catch((thrown) => {
     if (ending.signal.aborted) log.warn({ err: thrown }, 'the start was broken off')
     else fail('the start failed', thrown)

@@ -1,5 +1,6 @@
 // runProgram, run for real: signals, failures and the exit code of each.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -9,15 +10,15 @@ const fixture = fileURLToPath(new URL('../../support/program-fixture.js', import
 /** Runs the fixture, sends one of `signals` at each line 'up' or 'stop …', and answers its exit code and messages. */
 async function run(how: string, ...signals: NodeJS.Signals[]) {
   const child = spawn(process.execPath, [fixture, how], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
   const messages: string[] = []
-  for await (const line of createInterface({ input: child.stdout })) {
+  createInterface({ input: child.stdout }).on('line', (line) => {
     const { msg, err } = JSON.parse(line)
     messages.push(err ? `${msg}: ${err.message}` : msg)
     const signal = /^(up|stop )/.test(msg) && signals.shift()
     if (signal) child.kill(signal)
-  }
-  return { code: await ended, messages }
+  })
+  const [code] = await once(child, 'close')
+  return { code, messages }
 }
 
 t.test('a signal stops the program, then its actors, and the exit code is 0', async (t) => {
