@@ -19,7 +19,7 @@ export function waitsIn(path: string): Wait[] {
         name: node.name.getText(),
         path,
         value: shown(node.initializer),
-        reason: commentOf(holder, source.text),
+        reason: commentOf(holder, source.text) || commentOf(listOf(node), source.text),
       })
     }
     const inside = top && !ts.isFunctionLike(node)
@@ -52,8 +52,13 @@ function product(node: ts.Expression): number | undefined {
 
 const shown = (node: ts.Expression) => String(product(node) ?? `\`${node.getText()}\``)
 
+/** The field that holds the list or object in which a field stands: one comment may speak for all of it. */
+const listOf = (node: ts.Node) =>
+  ts.isPropertyAssignment(node) ? ts.findAncestor(node.parent, ts.isPropertyAssignment) : undefined
+
 /** The text of the comment before or behind a node, as one line. */
-function commentOf(node: ts.Node, text: string): string {
+function commentOf(node: ts.Node | undefined, text: string): string {
+  if (node === undefined) return ''
   const ranges = [
     ...(ts.getLeadingCommentRanges(text, node.getFullStart()) ?? []).slice(-1),
     ...trailing(node, text),
