@@ -324,6 +324,13 @@ export const catalogue = {
     openai: null,
     template: 'No source has {artifact}. {tried} {remedies}',
   },
+  LLMGW_FETCH_FAILED: {
+    status: 500,
+    retry: 'after',
+    type: 'server_error',
+    openai: null,
+    template: '{artifact} could not be fetched: {problem}.',
+  },
   LLMGW_DIGEST_MISMATCH: {
     status: 500,
     retry: 'no',
@@ -338,6 +345,20 @@ export const catalogue = {
     type: 'server_error',
     openai: null,
     template: 'The file {path} is not a GGUF model that can be read: {problem}.',
+  },
+  LLMGW_ENGINE_UNKNOWN: {
+    status: 404,
+    retry: 'no',
+    type: 'invalid_request_error',
+    openai: null,
+    template: 'There is no engine "{engine}"; there are {known}.',
+  },
+  LLMGW_INSTALL_FAILED: {
+    status: 500,
+    retry: 'after',
+    type: 'server_error',
+    openai: null,
+    template: 'The engine {engine} cannot be had on this machine. {tried}',
   },
   LLMGW_ENGINE_WRONG_CPU: {
     status: 500,

@@ -14,6 +14,7 @@ type Options = {
   signal?: AbortSignal | undefined
 }
 
+/** To the server or its proxy; the next source is tried sooner than a person gives up. */
 const connectWithinMs = 10_000
 /** Longest silence of the server, before and within its answer. */
 const silenceMs = 30_000

@@ -13,6 +13,7 @@ type Options = {
   signal?: AbortSignal | undefined
 }
 
+/** Between looks at what pip has written. */
 const pollMs = 500
 
 /** The path of the file, its digest checked by pip. Throws with the reason in words. */

@@ -1,6 +1,7 @@
 // Progress of something long, told at most twice a second.
 import type { Progress } from '../../../../transport/contract/node.ts'
 
+/** Between two tellings: as often as a person can read. */
 const minGapMs = 500
 
 /** A function to be told the bytes done so far; it tells `onProgress` now and then, with the mean rate since the first telling. */
