@@ -4,7 +4,7 @@ import { LlmgwError, messageOf } from '../kernel/errors.ts'
 import type { NatsBus } from './bus.ts'
 import { decode, encode } from './codec.ts'
 import { maxMessageBytes } from './contract/envelope.ts'
-import { buckets } from './contract/subjects.ts'
+import { buckets, fenceKey } from './contract/subjects.ts'
 import {
   type BucketSettings,
   bucketConfig,
@@ -56,7 +56,6 @@ export interface Store {
 }
 
 const leaseKey = 'leader'
-const fenceKey = 'fence'
 const keyPattern = /^[-/=_A-Za-z0-9]+(\.[-/=_A-Za-z0-9]+)*$/
 const fenceSchema = z.object({ token: z.number().int().nonnegative() })
 

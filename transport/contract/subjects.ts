@@ -25,6 +25,9 @@ export const subjects = {
 
 export const buckets = { lease: 'llmgw_lease', state: 'llmgw_state', route: 'llmgw_route' } as const
 
+/** The entry of a bucket that says which leadership may write it; never handed to readers. */
+export const fenceKey = 'fence'
+
 /** Roles of programs; each has a signing key of its own with this template of permissions. */
 export const roles = ['leader', 'router', 'node', 'admin'] as const
 export type Role = (typeof roles)[number]
