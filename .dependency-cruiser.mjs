@@ -35,9 +35,10 @@ const packages = {
   'prom-client': ['^kernel/metrics\\.ts$'],
   yaml: ['^kernel/config\\.ts$'],
   // The client's connection is made in one file; what works on it takes a connection and imports types.
-  '@nats-io/transport-node': ['^transport/bus\\.ts$'],
-  '@nats-io/jetstream': ['^transport/(store|mirror|export)\\.ts$'],
-  '@nats-io/kv': ['^transport/(store|mirror|export)\\.ts$'],
+  // jetstream.ts takes the client's headers besides.
+  '@nats-io/transport-node': ['^transport/(bus|jetstream)\\.ts$'],
+  '@nats-io/jetstream': ['^transport/jetstream\\.ts$'],
+  '@nats-io/kv': ['^transport/jetstream\\.ts$'],
   '@nats-io/nkeys': ['^transport/identity\\.ts$'],
   '@nats-io/jwt': ['^transport/identity\\.ts$'],
   msgpackr: ['^transport/codec\\.ts$'],

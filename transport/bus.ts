@@ -85,6 +85,15 @@ export type BusOptions = {
 export const connectBus = async (options: BusOptions): Promise<NatsBus> =>
   createBus(await firstConnection(options), options)
 
+/** For one try to connect. */
+const dialMs = 2000
+/** Between two tries to connect; once more at random when reconnecting, so that not all come at once. */
+const redialMs = 250
+/** Between pings, of which two may stay unanswered: a frozen server is noticed within 6 s. */
+const pingMs = 2000
+/** For answers that are on their way when the program closes its connection. */
+const flushMs = 1000
+
 async function firstConnection(options: BusOptions): Promise<NatsConnection> {
   const { url, name, credentials, withinMs = Number.POSITIVE_INFINITY } = options
   const startedAt = performance.now()
@@ -96,11 +105,11 @@ async function firstConnection(options: BusOptions): Promise<NatsConnection> {
         name,
         authenticator: credsAuthenticator(new TextEncoder().encode(credentials)),
         inboxPrefix: subjects.inbox(name),
-        timeout: 2000,
+        timeout: dialMs,
         maxReconnectAttempts: -1,
-        reconnectTimeWait: 250,
-        reconnectJitter: 250,
-        pingInterval: 2000,
+        reconnectTimeWait: redialMs,
+        reconnectJitter: redialMs,
+        pingInterval: pingMs,
         maxPingOut: 2,
       })
     } catch (thrown) {
@@ -111,7 +120,7 @@ async function firstConnection(options: BusOptions): Promise<NatsConnection> {
       if (performance.now() - startedAt >= withinMs) {
         throw new LlmgwError('LLMGW_NATS_UNREACHABLE', details, { cause: thrown })
       }
-      await delay(250)
+      await delay(redialMs)
     }
   }
 }
@@ -229,7 +238,7 @@ function createBus(connection: NatsConnection, { name, log }: BusOptions): NatsB
     },
     async close() {
       // what was answered last is still on its way
-      if (connected) await Promise.race([connection.flush(), delay(1000)]).catch(() => undefined)
+      if (connected) await Promise.race([connection.flush(), delay(flushMs)]).catch(() => undefined)
       await connection.close()
     },
   }

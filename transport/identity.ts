@@ -22,23 +22,12 @@ import {
   fromSeed,
   type KeyPair,
 } from '@nats-io/nkeys'
-import { z } from 'zod'
 import { LlmgwError, messageOf } from '../kernel/errors.ts'
 import { tokenSchema } from './contract/names.ts'
+import { identitySchema, type StoredIdentity } from './contract/stored.ts'
 import { permissions, type Role, roles } from './contract/subjects.ts'
 import { writeDurably } from './durable-file.ts'
-
-const seedSchema = z.string().regex(/^S[AO][A-Z2-7]{56}$/, 'must be a seed')
-const storedSchema = z.strictObject({
-  version: z.literal(1),
-  operator: seedSchema,
-  system: seedSchema,
-  account: seedSchema,
-  /** Signing keys by role; a newer program may know more roles than wrote the file. */
-  roles: z.record(z.string(), seedSchema),
-  jwts: z.strictObject({ operator: z.string(), system: z.string(), account: z.string() }),
-})
-type Stored = z.infer<typeof storedSchema>
+import { problemOf } from './wire.ts'
 
 /** What nats-server is told: whose signatures it believes. Nothing in it is secret. */
 export type Trust = {
@@ -47,12 +36,14 @@ export type Trust = {
   accountJwts: Readonly<Record<string, string>>
 }
 
+type Keys = Omit<StoredIdentity, 'jwts' | 'version'>
+
 /** The whole identity; whoever holds it can make credentials for every role. */
 export interface Identity {
   readonly trust: Trust
   /** Public key of the account that all programs belong to. */
   readonly account: string
-  readonly stored: Stored
+  readonly stored: StoredIdentity
   /** What the keys of engines are derived from; held by leaders and routers. */
   readonly engineSecret: Uint8Array
 }
@@ -152,15 +143,18 @@ async function createEngineSecret(path: string): Promise<Uint8Array> {
   return readEngineSecret(path)
 }
 
-async function readStored(path: string): Promise<Stored | undefined> {
+async function readStored(path: string): Promise<StoredIdentity | undefined> {
   const text = await readIfThere(path)
   if (text === undefined) return undefined
+  let value: unknown
   try {
-    return storedSchema.parse(JSON.parse(text.toString('utf8')))
+    value = JSON.parse(text.toString('utf8'))
   } catch (thrown) {
-    const problem = thrown instanceof z.ZodError ? z.prettifyError(thrown) : messageOf(thrown)
-    throw damaged(path, problem)
+    throw damaged(path, messageOf(thrown))
   }
+  const stored = identitySchema.safeParse(value)
+  if (!stored.success) throw damaged(path, problemOf(stored.error))
+  return stored.data
 }
 
 async function readIfThere(path: string): Promise<Buffer | undefined> {
@@ -176,7 +170,7 @@ const damaged = (path: string, problem: string): LlmgwError =>
   new LlmgwError('LLMGW_IDENTITY_DAMAGED', { path, problem })
 
 /** Keeps all keys that are there. Tokens are signed anew only when they say something else, since the server takes the newest. */
-async function complete(found: Stored | undefined): Promise<Stored> {
+async function complete(found: StoredIdentity | undefined): Promise<StoredIdentity> {
   const operator = found?.operator ?? seed(createOperator())
   const system = found?.system ?? seed(createAccount())
   const account = found?.account ?? seed(createAccount())
@@ -199,10 +193,7 @@ async function complete(found: Stored | undefined): Promise<Stored> {
   }
 }
 
-async function currentAccount(
-  keys: Omit<Stored, 'jwts' | 'version'>,
-  jwt: string,
-): Promise<string> {
+async function currentAccount(keys: Keys, jwt: string): Promise<string> {
   if (jwt === '') return signAccount(keys, {})
   const revocations = decode<Account>(jwt).nats.revocations ?? {}
   const wanted = await signAccount(keys, revocations)
@@ -236,10 +227,7 @@ const jetStreamLimits: OperatorLimits = {
 /** One answer to each message that came with a reply subject, within five minutes. */
 const oneAnswer = { max: 1, ttl: 5 * 60 * 1e9 }
 
-async function signAccount(
-  keys: Omit<Stored, 'jwts' | 'version'>,
-  revocations: RevocationList,
-): Promise<string> {
+async function signAccount(keys: Keys, revocations: RevocationList): Promise<string> {
   const signers = roles.map((role) => {
     const { publish, subscribe, answers } = permissions[role]
     return newScopedSigner(fromPublic(keyOf(seedOf(keys, role)).getPublicKey()), role, {
@@ -256,7 +244,7 @@ async function signAccount(
   )
 }
 
-function seedOf(keys: Pick<Stored, 'roles'>, role: Role): string {
+function seedOf(keys: Pick<Keys, 'roles'>, role: Role): string {
   const found = keys.roles[role]
   if (found === undefined) throw new Error(`no signing key for the role ${role}`)
   return found

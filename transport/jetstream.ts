@@ -16,10 +16,10 @@ import { headers } from '@nats-io/transport-node'
 import { messageOf } from '../kernel/errors.ts'
 import type { NatsBus } from './bus.ts'
 
-/** Longer than an election of a bucket's leader takes, in milliseconds. */
+/** For a request to the server's interface; an election of a bucket's leader fits in. */
 const apiTimeoutMs = 10_000
 
-/** How long a listing may take before it counts as deaf, in milliseconds. */
+/** For a listing, before it counts as deaf. */
 const listingMs = 10_000
 
 /** What remains of a deleted key, so that watchers hear of it, goes after this time. */

@@ -40,9 +40,9 @@ export type MirrorState =
   | { phase: 'listing'; attempt: number; known: Known | null }
   | { phase: 'watching'; attempt: number; known: Known }
 
-/** Between two looks at the bucket, in milliseconds: a deaf watch is found within two of them. */
+/** Between two looks at the bucket: a deaf watch is found within two of them. */
 export const lookMs = 3000
-/** Before a watch that ended is tried again, in milliseconds. */
+/** Before a watch that ended is tried again. */
 export const retryMs = 1000
 
 export const init = (): Step<MirrorState, MirrorEffect> => [

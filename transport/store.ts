@@ -1,9 +1,9 @@
 // The lasting store: buckets of JetStream KV with fenced writes and compare-and-set.
-import { z } from 'zod'
 import { LlmgwError, messageOf } from '../kernel/errors.ts'
 import type { NatsBus } from './bus.ts'
 import { decode, encode } from './codec.ts'
 import { maxMessageBytes } from './contract/envelope.ts'
+import { fenceSchema } from './contract/stored.ts'
 import { buckets, fenceKey } from './contract/subjects.ts'
 import {
   type BucketSettings,
@@ -57,9 +57,8 @@ export interface Store {
 
 const leaseKey = 'leader'
 const keyPattern = /^[-/=_A-Za-z0-9]+(\.[-/=_A-Za-z0-9]+)*$/
-const fenceSchema = z.object({ token: z.number().int().nonnegative() })
 
-/** How long a write may take, in milliseconds; an election of the bucket's leader fits in. */
+/** For a write; an election of the bucket's leader fits in. */
 const writeMs = 10_000
 
 /** What came in a message fits, with what is added to it. */

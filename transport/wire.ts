@@ -71,7 +71,8 @@ function open<T>(bytes: Uint8Array, subject: string, schema: ZodType<T>): Outcom
   return check(decoded.value, subject, schema)
 }
 
-function problemOf(error: ZodError): string {
+/** The first thing that is wrong, with its field. */
+export function problemOf(error: ZodError): string {
   const [issue] = error.issues
   return `${issue?.path.join('.') || 'the whole'}: ${issue?.message ?? error.message}`.slice(0, 500)
 }
