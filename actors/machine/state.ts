@@ -1,0 +1,125 @@
+// Decides which program of a machine is started, replaced, ended or started anew.
+import { assertNever } from '../../kernel/assert.ts'
+import { type Step, stay } from '../../kernel/step.ts'
+import type { ProcessSpec } from '../process/protocol.ts'
+import type { Fact, MachineEvent, Message } from './protocol.ts'
+
+/** A program past its budget is tried anew after so long: whatever breaks it may be mended meanwhile. */
+export const retryAfterMs = 30_000
+
+/** `replacing`: an adopted one of another specification is ending, so that the wanted one can start. */
+type Program = {
+  spec: ProcessSpec
+  phase: 'pending' | 'running' | 'replacing' | 'failed' | 'ended'
+}
+
+/**
+ *     idle ──start──> keeping ──stop──> ending (last program first) ──> idle
+ */
+export type State =
+  | { phase: 'idle' }
+  | { phase: 'keeping'; programs: readonly Program[] }
+  | { phase: 'ending'; programs: readonly Program[] }
+
+export type Effect =
+  | { do: 'spawn'; spec: ProcessSpec }
+  | { do: 'start'; spec: ProcessSpec }
+  | { do: 'end'; spec: ProcessSpec }
+  | { do: 'wait'; program: string; delayMs: number }
+  | { do: 'say'; event: MachineEvent }
+
+export const init = (): Step<State, Effect> => stay({ phase: 'idle' })
+
+export function transition(state: State, message: Message): Step<State, Effect> {
+  switch (message.type) {
+    case 'start':
+      return state.phase === 'idle' ? start(message.programs) : stay(state)
+    case 'stop':
+      return state.phase === 'keeping' ? endNext(state.programs) : stay(state)
+    case 'due':
+      return state.phase === 'keeping' ? again(state.programs, message.program) : stay(state)
+    case 'said':
+      if (state.phase === 'keeping') return keeping(state.programs, message)
+      return state.phase === 'ending' ? ending(state, message) : stay(state)
+    default:
+      return assertNever(message)
+  }
+}
+
+const say = (event: MachineEvent): Effect => ({ do: 'say', event })
+
+const start = (specs: readonly ProcessSpec[]): Step<State, Effect> => [
+  { phase: 'keeping', programs: specs.map((spec) => ({ spec, phase: 'pending' })) },
+  specs.flatMap((spec): Effect[] => [
+    { do: 'spawn', spec },
+    { do: 'start', spec },
+  ]),
+]
+
+const withPhase = (
+  programs: readonly Program[],
+  name: string,
+  phase: Program['phase'],
+): Program[] => programs.map((it) => (it.spec.name === name ? { ...it, phase } : it))
+
+function again(programs: readonly Program[], name: string): Step<State, Effect> {
+  const program = programs.find((it) => it.spec.name === name)
+  if (program?.phase !== 'failed') return stay({ phase: 'keeping', programs })
+  return [
+    { phase: 'keeping', programs: withPhase(programs, name, 'pending') },
+    [{ do: 'start', spec: program.spec }],
+  ]
+}
+
+function keeping(
+  programs: readonly Program[],
+  { program: name, event }: Extract<Fact, { type: 'said' }>,
+): Step<State, Effect> {
+  const program = programs.find((it) => it.spec.name === name)
+  if (program === undefined) return stay({ phase: 'keeping', programs })
+  const to = (phase: Program['phase'], ...effects: Effect[]): Step<State, Effect> => [
+    { phase: 'keeping', programs: withPhase(programs, name, phase) },
+    effects,
+  ]
+  switch (event.type) {
+    case 'running':
+      if (!same(event.spec, program.spec)) return to('replacing', { do: 'end', spec: program.spec })
+      return to('running', say({ type: 'running', program: name, pid: event.pid }))
+    case 'restarting':
+      return to(program.phase, say({ type: 'restarting', program: name, reason: event.reason }))
+    case 'failed':
+      return to('failed', say({ type: 'failed', program: name, reason: event.reason }), {
+        do: 'wait',
+        program: name,
+        delayMs: retryAfterMs,
+      })
+    case 'stopped':
+      return program.phase === 'replacing'
+        ? to('pending', { do: 'start', spec: program.spec })
+        : to('ended')
+    case 'absent':
+      return stay({ phase: 'keeping', programs })
+    default:
+      return assertNever(event)
+  }
+}
+
+function ending(
+  state: Extract<State, { phase: 'ending' }>,
+  { program: name, event }: Extract<Fact, { type: 'said' }>,
+): Step<State, Effect> {
+  if (event.type !== 'stopped' && event.type !== 'failed') return stay(state)
+  const [next, effects] = endNext(withPhase(state.programs, name, 'ended'))
+  return [next, [say({ type: 'ended', program: name }), ...effects]]
+}
+
+function endNext(programs: readonly Program[]): Step<State, Effect> {
+  const last = programs.findLast((it) => it.phase !== 'ended' && it.phase !== 'failed')
+  return last === undefined
+    ? [{ phase: 'idle' }, [say({ type: 'stopped' })]]
+    : [{ phase: 'ending', programs }, [{ do: 'end', spec: last.spec }]]
+}
+
+const same = (one: ProcessSpec, other: ProcessSpec): boolean =>
+  JSON.stringify([one.argv, one.env, one.cwd]) ===
+  JSON.stringify([other.argv, other.env, other.cwd])

@@ -1,0 +1,125 @@
+// The machine's decisions, by phase and message.
+import t from 'tap'
+import type { Message } from '../../../../actors/machine/protocol.ts'
+import { init, retryAfterMs, type State, transition } from '../../../../actors/machine/state.ts'
+import type { Event, ProcessSpec } from '../../../../actors/process/protocol.ts'
+
+const spec = (name: string, env: Record<string, string> = {}): ProcessSpec => ({
+  name,
+  argv: [`/bin/${name}`],
+  env,
+  cwd: '/',
+  stop: [],
+})
+const [store, leader] = [spec('store'), spec('leader')]
+const exit = { code: 1, reason: 'exit code 1' }
+const running = (it: ProcessSpec, adopted = false): Event => ({
+  type: 'running',
+  pid: 7,
+  spec: it,
+  adopted,
+})
+const said = (program: string, event: Event): Message => ({ type: 'said', program, event })
+
+/** Applies messages in turn and answers the last state and the effects of the last message. */
+function after(...messages: Message[]) {
+  let [state, effects] = init()
+  for (const message of messages) [state, effects] = transition(state, message)
+  return { state, effects }
+}
+const start: Message = { type: 'start', programs: [store, leader] }
+const both: Message[] = [start, said('store', running(store)), said('leader', running(leader))]
+const phases = (state: State) =>
+  state.phase === 'idle' ? [] : state.programs.map((it) => it.phase)
+
+t.test('programs are made and started in order', async (t) => {
+  const { effects } = after(start)
+  t.same(
+    effects.map((it) => [it.do, 'spec' in it ? it.spec.name : '']),
+    [
+      ['spawn', 'store'],
+      ['start', 'store'],
+      ['spawn', 'leader'],
+      ['start', 'leader'],
+    ],
+  )
+  t.same(after(start, start).effects, [], 'a second start does nothing')
+})
+
+t.test('a running program is told of, with its pid', async (t) => {
+  const { state, effects } = after(start, said('store', running(store)))
+  t.same(phases(state), ['running', 'pending'])
+  t.same(effects, [{ do: 'say', event: { type: 'running', program: 'store', pid: 7 } }])
+})
+
+t.test('an adopted program of another specification is ended and started anew', async (t) => {
+  const old = spec('store', { LLMGW_CONFIG_DIGEST: 'old' })
+  const { state, effects } = after(start, said('store', running(old, true)))
+  t.same(phases(state), ['replacing', 'pending'])
+  t.same(effects, [{ do: 'end', spec: store }])
+  const next = transition(state, said('store', { type: 'stopped' }))
+  t.same(phases(next[0]), ['pending', 'pending'])
+  t.same(next[1], [{ do: 'start', spec: store }])
+})
+
+t.test('a program that ends unasked is told of; its keeper starts it again', async (t) => {
+  const event: Event = { type: 'restarting', exit, reason: exit.reason, delayMs: 1 }
+  const { state, effects } = after(...both, said('store', event))
+  t.same(phases(state), ['running', 'running'])
+  t.same(effects, [
+    { do: 'say', event: { type: 'restarting', program: 'store', reason: 'exit code 1' } },
+  ])
+})
+
+t.test('a program past its budget is started anew after a pause', async (t) => {
+  const failed = said('leader', { type: 'failed', exit, reason: 'exit code 1' })
+  const { state, effects } = after(...both, failed)
+  t.same(phases(state), ['running', 'failed'])
+  t.same(effects.at(-1), { do: 'wait', program: 'leader', delayMs: retryAfterMs })
+  const due = after(...both, failed, { type: 'due', program: 'leader' })
+  t.same(due.effects, [{ do: 'start', spec: leader }])
+  t.same(after(...both, { type: 'due', program: 'leader' }).effects, [], 'not one that runs')
+})
+
+t.test('programs are ended in reverse order, one after the other', async (t) => {
+  const stop: Message = { type: 'stop' }
+  t.same(after(...both, stop).effects, [{ do: 'end', spec: leader }])
+  t.same(after(...both, stop, said('leader', { type: 'stopped' })).effects, [
+    { do: 'say', event: { type: 'ended', program: 'leader' } },
+    { do: 'end', spec: store },
+  ])
+  const all = after(
+    ...both,
+    stop,
+    said('leader', { type: 'stopped' }),
+    said('store', { type: 'stopped' }),
+  )
+  t.same(all.state, { phase: 'idle' })
+  t.same(all.effects.at(-1), { do: 'say', event: { type: 'stopped' } })
+})
+
+t.test('what had failed does not hold up the end', async (t) => {
+  const failed = said('leader', { type: 'failed', exit, reason: 'exit code 1' })
+  t.same(after(...both, failed, { type: 'stop' }).effects, [{ do: 'end', spec: store }])
+  t.same(
+    after(...both, { type: 'stop' }, failed).effects.at(-1),
+    { do: 'end', spec: store },
+    'also where it fails while it is being ended',
+  )
+})
+
+t.test('what comes late or from elsewhere changes nothing', async (t) => {
+  for (const message of [
+    { type: 'stop' },
+    { type: 'due', program: 'store' },
+    said('store', running(store)),
+  ] as const) {
+    t.same(after(message), { state: { phase: 'idle' }, effects: [] })
+  }
+  t.same(after(...both, said('other', running(spec('other')))).effects, [])
+  t.same(after(...both, said('store', { type: 'absent' })).effects, [])
+  t.same(after(...both, { type: 'stop' }, said('leader', running(leader))).effects, [])
+  t.same(after(...both, { type: 'stop' }, { type: 'due', program: 'store' }).effects, [])
+  const ended = after(...both, said('store', { type: 'stopped' }))
+  t.same([phases(ended.state), ended.effects], [['ended', 'running'], []])
+})
