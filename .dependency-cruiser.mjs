@@ -43,7 +43,8 @@ const packages = {
   '@nats-io/jwt': ['^transport/identity\\.ts$'],
   msgpackr: ['^transport/codec\\.ts$'],
   'uWebSockets.js': ['^transport/http\\.ts$'],
-  zod: [...everyPure, '^kernel/config\\.ts$'],
+  // what comes from outside is parsed where it comes in
+  zod: [...everyPure, '^kernel/config\\.ts$', ...io, ...wire, ...bin],
   // without I/O
   'eventsource-parser': [...beside, ...request, ...io],
   'jsonc-parser': [...beside, ...request, ...io],

@@ -4,3 +4,4 @@ import './step.ts'
 import '../transport/wire.ts' // kernel
 import 'pino' // package-pino
 import 'denque' // package-denque
+import 'zod' // package-zod

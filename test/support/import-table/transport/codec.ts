@@ -5,7 +5,7 @@ import type {} from '@nats-io/transport-node'
 import '../kernel/clock.ts'
 import './contract/names.ts'
 import '../engines/good.ts' // transport
-import 'zod' // package-zod
+import 'zod'
 import '@nats-io/transport-node' // package-@nats-io/transport-node
 import '@nats-io/jetstream' // package-@nats-io/jetstream
 import '@nats-io/kv' // package-@nats-io/kv
