@@ -264,6 +264,35 @@ export const catalogue = {
     template:
       'No room on the disk of {path}: {neededBytes} more bytes are needed, {freeBytes} are free. Free some, or choose another folder with --dir.',
   },
+  LLMGW_FOLDER_UNUSABLE: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: 'The folder {path} cannot be used: {problem}. Choose another with --dir.',
+  },
+  LLMGW_NOT_RUNNING: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'Nothing runs with the folder {dir}. Start it with `llmgw up`, or name its folder with --dir.',
+  },
+  LLMGW_NOT_SERVED: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: 'The model "{model}" cannot be served: {problem}',
+  },
+  LLMGW_PROGRAM_FAILED: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: 'The program {program} does not stay up: {problem}. Its log: {log}',
+  },
   LLMGW_ALREADY_RUNNING: {
     status: 500,
     retry: 'no',

@@ -1,0 +1,116 @@
+// One instance of llmgw on this machine: its data folder, what lies where in it, and what it remembers.
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { homedir, hostname } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parse, stringify } from 'yaml'
+import { z } from 'zod'
+import { LlmgwError, messageOf } from '../kernel/errors.ts'
+
+/** Where an instance lies unless --dir says otherwise: for root `/var/lib/llmgw`, else XDG's folder of data. */
+export const defaultDir = (): string =>
+  process.getuid?.() === 0
+    ? '/var/lib/llmgw'
+    : join(process.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'llmgw')
+
+const memorySchema = z.strictObject({
+  version: z.literal(1),
+  /** The machine's name in subjects and records. */
+  name: z.string(),
+  natsPort: z.number().int().min(1).max(65535),
+  host: z.string(),
+  port: z.number().int().min(1).max(65535),
+  /** The first model was added once; it is not added again when an operator removed it. */
+  seeded: z.boolean(),
+  /** Name of the model that `up` asks. */
+  model: z.string().nullable(),
+  keyId: z.string().nullable(),
+})
+export type Memory = z.infer<typeof memorySchema>
+
+/** Paths of an instance; nothing is made or read here. */
+export const layout = (dir: string) => {
+  const at = (...parts: string[]): string => join(resolve(dir), ...parts)
+  return {
+    dir: at(),
+    memory: at('machine.yaml'),
+    identity: at('identity'),
+    credentials: at('credentials'),
+    credentialsOf: (name: string) => at('credentials', `${name}.creds`),
+    apiKey: at('credentials', 'api-key'),
+    config: at('config'),
+    configOf: (name: string) => at('config', `${name}.yaml`),
+    artifacts: at('artifacts'),
+    nats: at('nats'),
+    natsConfig: at('config', 'nats-server.conf'),
+    models: at('models'),
+    engines: at('engines'),
+    run: at('run'),
+    runOf: (name: string) => at('run', name),
+    shards: at('run', 'shards'),
+    lock: at('run', 'up', 'lock'),
+    state: at('run', 'up', 'state.json'),
+    upLog: at('run', 'up', 'log'),
+    spool: at('spool'),
+  } as const
+}
+export type Layout = ReturnType<typeof layout>
+
+/** Makes the folders with their modes; what engines read can be entered by other users. */
+export function makeFolders(paths: Layout): void {
+  const open = [paths.dir, paths.models, paths.engines, paths.run]
+  const closed = [paths.identity, paths.credentials, paths.config, paths.nats, paths.spool]
+  try {
+    for (const path of open) mkdirSync(path, { recursive: true, mode: 0o755 })
+    for (const path of [...closed, paths.runOf('up')]) {
+      mkdirSync(path, { recursive: true, mode: 0o700 })
+      chmodSync(path, 0o700)
+    }
+    mkdirSync(paths.artifacts, { recursive: true, mode: 0o755 })
+  } catch (error) {
+    throw new LlmgwError(
+      'LLMGW_FOLDER_UNUSABLE',
+      { path: paths.dir, problem: messageOf(error) },
+      { cause: error },
+    )
+  }
+}
+
+/** What the instance remembers; null where there is none yet. */
+export function readMemory(paths: Layout): Memory | null {
+  let text: string
+  try {
+    text = readFileSync(paths.memory, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new LlmgwError('LLMGW_FOLDER_UNUSABLE', { path: paths.dir, problem: messageOf(error) })
+  }
+  const parsed = memorySchema.safeParse(parse(text))
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  throw new LlmgwError('LLMGW_CONFIG_INVALID', {
+    field: issue?.path.join('.') || '(file)',
+    source: paths.memory,
+    problem: issue?.message ?? 'not readable',
+  })
+}
+
+export function writeMemory(paths: Layout, memory: Memory): void {
+  writeWhole(
+    paths.memory,
+    `# Written by llmgw up; what this instance remembers.\n${stringify(memory)}`,
+  )
+}
+
+/** Writes a file so that a reader meets the old or the new one, never a part; 0600. */
+export function writeWhole(path: string, text: string): void {
+  const partial = `${path}.${process.pid}.tmp`
+  writeFileSync(partial, text, { mode: 0o600 })
+  renameSync(partial, path)
+}
+
+/** The machine's name as one token of a subject. */
+export const machineName = (): string =>
+  hostname()
+    .split('.')[0]
+    ?.replace(/[^A-Za-z0-9_-]/g, '-')
+    .slice(0, 40) || 'node'

@@ -1,0 +1,147 @@
+// The run of one supervisor: takes the instance over or starts it, proves that it answers, and keeps it running.
+import { existsSync } from 'node:fs'
+import { LlmgwError } from '../../../kernel/errors.ts'
+import { connectAdmin } from '../../admin.ts'
+import { type Layout, makeFolders, readMemory, writeMemory } from '../../instance.ts'
+import { takeLock } from '../../lock.ts'
+import { duration, progress } from '../../output.ts'
+import { programsOf } from '../status.ts'
+import { ask } from './ask.ts'
+import { keepRunning } from './keep.ts'
+import { checkPort, instanceOf, natsServer, programs } from './prepare.ts'
+import { type Info, infoOf, seedKey, seedModel } from './seed.ts'
+import { untilReady } from './watch.ts'
+
+/** A store with much in it reads it all before it listens. */
+const storeWithinMs = 30_000
+
+const question = 'What is the capital of France? Answer in one short sentence.'
+
+export type UpOptions = {
+  host?: string
+  port?: number
+  model?: string
+  natsServer?: string
+  detach?: boolean
+  json?: boolean
+}
+
+export type Voice = { line: (text: string) => void; ready: (info: Info) => void }
+
+/** Returns when everything has ended, or at once where another supervisor runs already. */
+export async function run(paths: Layout, options: UpOptions, voice: Voice): Promise<void> {
+  makeFolders(paths)
+  const lock = await takeLock(paths.lock)
+  if ('heldBy' in lock) return alreadyRunning(paths, options, { pid: lock.heldBy, voice })
+  const stopped = new AbortController()
+  const onInterrupt = (): void => stopped.abort()
+  process.on('SIGINT', onInterrupt)
+  try {
+    await supervise(paths, options, { voice, signal: stopped.signal })
+  } catch (error) {
+    if (!stopped.signal.aborted) throw error
+  } finally {
+    process.off('SIGINT', onInterrupt)
+    lock.release()
+  }
+}
+
+type Scene = { voice: Voice; signal: AbortSignal }
+
+async function supervise(paths: Layout, options: UpOptions, scene: Scene): Promise<void> {
+  const say = progress(scene.voice.line)
+  const before = readMemory(paths)
+  const { memory, fresh } = await instanceOf(paths, options)
+  const running = programsOf(paths).filter((it) => it.pid !== null)
+  const ours = running.some((it) => it.name === 'llmgw-router')
+  if (!ours || before?.port !== memory.port || before.host !== memory.host) {
+    await checkPort(memory.host, memory.port)
+  }
+  if (running.length > 0) say('llmgw', `taking over ${running.map((it) => it.unit).join(', ')}`)
+  const server = await natsServer(paths, options.natsServer, say)
+  const specs = await programs(paths, memory, { natsServer: server, fresh })
+  writeMemory(paths, memory)
+  const keeper = keepRunning(paths, specs, say)
+  try {
+    await Promise.race([prove(paths, options, scene), keeper.failed.then(thrown)])
+  } catch (error) {
+    // What ran before this command is left running.
+    if (running.length > 0 && !scene.signal.aborted) await keeper.leave()
+    else await keeper.stop()
+    throw error
+  }
+  const broken = await Promise.race([aborted(scene.signal), keeper.broken])
+  if (broken !== undefined) throw broken
+  await keeper.stop()
+}
+
+const thrown = (error: Error): never => {
+  throw error
+}
+
+/** Adds what is missing, waits until it answers, and asks it a question. */
+async function prove(paths: Layout, options: UpOptions, { voice, signal }: Scene): Promise<void> {
+  const startedAt = performance.now()
+  const admin = await connectAdmin(paths.dir, storeWithinMs)
+  try {
+    const model = await seedModel(paths, admin, options.model)
+    const info = infoOf(paths, await seedKey(paths, admin), model?.name ?? null)
+    if (model !== null) {
+      try {
+        await untilReady(admin, model.name, progress(voice.line), signal)
+      } catch (error) {
+        // What was just added and cannot be served must not stand in the way of the next start.
+        if (model.added) await admin.ask('models-remove', { model: model.name })
+        throw error
+      }
+      voice.line(`\n> ${question}`)
+      const said = await ask(info.endpoint, { key: info.key, model: model.name, question, signal })
+      voice.line(
+        `${said.text}\n\n${said.tokens} tokens at ${said.tokensPerSecond.toFixed(1)} tokens/s; ` +
+          `${duration(performance.now() - startedAt)} from the start to the answer`,
+      )
+    }
+    voice.line(usage(paths, info))
+    voice.ready(info)
+  } finally {
+    await admin.close()
+  }
+}
+
+/** Tells how to use what runs; another address than it has is refused. */
+function alreadyRunning(
+  paths: Layout,
+  options: UpOptions,
+  { pid, voice }: { pid: number | null; voice: Voice },
+): void {
+  const memory = readMemory(paths)
+  const differs =
+    (options.port !== undefined && options.port !== memory?.port) ||
+    (options.host !== undefined && options.host !== memory?.host) ||
+    options.model !== undefined
+  if (memory === null || differs || !existsSync(paths.apiKey)) {
+    throw new LlmgwError('LLMGW_ALREADY_RUNNING', { what: 'llmgw', dir: paths.dir, pid })
+  }
+  const info = infoOf(paths, null, memory.model)
+  voice.line(`llmgw is already running (pid ${pid ?? '?'})`)
+  voice.line(usage(paths, info))
+  voice.ready(info)
+}
+
+/** How to use an instance, for people; the line with curl works as pasted. */
+export const usage = (paths: Layout, { endpoint, model }: Info): string =>
+  `
+endpoint  ${endpoint}
+key       in ${paths.apiKey}
+
+curl ${endpoint}/chat/completions \\
+  -H "Authorization: Bearer $(cat '${paths.apiKey.replaceAll("'", `'\\''`)}')" \\
+  -H 'Content-Type: application/json' \\
+  -d '{"model": "${model ?? 'MODEL'}", "messages": [{"role": "user", "content": "Hello!"}]}'
+`
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((done) => {
+    if (signal.aborted) done()
+    else signal.addEventListener('abort', () => done(), { once: true })
+  })

@@ -1,0 +1,15 @@
+// What a kill of leader-1 breaks, and how it is whole again.
+import t from 'tap'
+import { startInstance } from '../support/instance.ts'
+import { kill } from '../support/kill.ts'
+
+t.test(
+  'a killed leader comes back; a stream that runs through its death ends whole (CL12)',
+  async (t) => {
+    const instance = await startInstance(t)
+    const engine = await instance.enginePid()
+    const { streamEnded, text } = await kill(t, instance, 'leader-1')
+    t.ok(streamEnded, `the stream ended whole: …${text.slice(-200)}`)
+    t.equal(await instance.enginePid(), engine, 'the engine runs on under its pid')
+  },
+)

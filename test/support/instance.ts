@@ -1,0 +1,152 @@
+// A whole instance for a test: brought up by the command in a folder of its own, and ended with all its processes.
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Test } from 'tap'
+
+const run = promisify(execFile)
+const llmgw = fileURLToPath(new URL('../../bin/llmgw.js', import.meta.url))
+
+export type StatusView = {
+  programs: { name: string; unit: string; pid: number | null }[]
+  replicas: {
+    replica: string
+    model: string
+    node: string
+    state: string
+    pid: number | null
+    inFlight: number
+    reason: string | null
+  }[]
+}
+
+export type Instance = {
+  dir: string
+  endpoint: string
+  key: string
+  model: string
+  port: number
+  /** Runs the command on this instance; resolves with what it printed, whatever its exit code. */
+  ctl(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }>
+  up(...args: string[]): Promise<void>
+  status(): Promise<StatusView>
+  pid(unit: string): Promise<number>
+  enginePid(): Promise<number>
+}
+
+/** Runs `llmgw` with arguments; never throws for an exit code. */
+export async function command(
+  ...args: string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  try {
+    const done = await run(process.execPath, [llmgw, ...args], { maxBuffer: 1 << 24 })
+    return { code: 0, ...done }
+  } catch (error) {
+    const it = error as { code?: number; stdout?: string; stderr?: string }
+    return { code: it.code ?? -1, stdout: it.stdout ?? '', stderr: it.stderr ?? '' }
+  }
+}
+
+export const freePort = (): Promise<number> =>
+  new Promise((done, fail) => {
+    const server = createServer()
+    server.once('error', fail)
+    server.listen({ host: '127.0.0.1', port: 0 }, () => {
+      const address = server.address()
+      server.close(() => done(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+const seedFolders = ['artifacts', 'engines', 'models']
+const cache = process.env['LLMGW_TEST_CACHE'] ?? join(homedir(), '.cache', 'llmgw-test')
+const seed = join(cache, 'instance')
+
+/** What an earlier instance fetched is linked into a new one, so that a test need not fetch it again. */
+async function seedInto(dir: string): Promise<void> {
+  if (existsSync(seed)) await run('cp', ['-al', ...seedFolders.map((it) => join(seed, it)), dir])
+}
+
+async function keepSeed(dir: string): Promise<void> {
+  if (existsSync(seed)) return
+  const partial = `${seed}.${process.pid}`
+  await run('mkdir', ['-p', partial])
+  await run('cp', ['-al', ...seedFolders.map((it) => join(dir, it)), partial])
+  await run('mv', ['-T', partial, seed])
+}
+
+/** Brings an instance up and ends it with the test; nothing of it is left. */
+export async function startInstance(t: Test, ...flags: string[]): Promise<Instance> {
+  const dir = mkdtempSync(join(tmpdir(), 'llmgw-'))
+  const port = await freePort()
+  await seedInto(dir)
+  const ctl = (...args: string[]) => command('--dir', dir, ...args)
+  t.teardown(async () => {
+    const down = await ctl('down')
+    if (down.code !== 0) t.comment(`down: ${down.stderr}`)
+    rmSync(dir, { recursive: true, force: true })
+  })
+  const up = async (...more: string[]) => {
+    const done = await ctl('up', '-d', '--json', '--port', String(port), ...more)
+    if (done.code !== 0) throw new Error(`up ended with ${done.code}: ${done.stderr}`)
+    return JSON.parse(done.stdout) as Pick<Instance, 'endpoint' | 'key' | 'model'>
+  }
+  const info = await up(...flags)
+  await keepSeed(dir)
+  const status = async () => JSON.parse((await ctl('status', '--json')).stdout) as StatusView
+  return {
+    dir,
+    port,
+    ...info,
+    ctl,
+    up: async (...more) => void (await up(...more)),
+    status,
+    pid: async (unit) => {
+      const pid = (await status()).programs.find((it) => it.unit === unit)?.pid
+      if (pid == null) throw new Error(`${unit} does not run`)
+      return pid
+    },
+    enginePid: async () => {
+      const pid = (await status()).replicas.find((it) => it.state === 'ready')?.pid
+      if (pid == null) throw new Error('no replica is ready')
+      return pid
+    },
+  }
+}
+
+/** Waits until `check` answers something else than null or undefined; throws with `what` after `withinMs`. */
+export async function until<T>(
+  what: string,
+  withinMs: number,
+  check: () => Promise<T | null | undefined>,
+): Promise<T> {
+  const end = performance.now() + withinMs
+  for (;;) {
+    const value = await check()
+    if (value != null) return value
+    if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`)
+    await sleep(50)
+  }
+}
+
+/** One chat request; the status and the text. */
+export async function chat(
+  { endpoint, key, model }: Pick<Instance, 'endpoint' | 'key' | 'model'>,
+  options: { stream?: boolean; maxTokens?: number; signal?: AbortSignal } = {},
+): Promise<Response> {
+  return fetch(`${endpoint}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model,
+      messages: [{ role: 'user', content: 'Write a long story about a river.' }],
+      max_tokens: options.maxTokens ?? 16,
+      stream: options.stream ?? false,
+    }),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  })
+}
