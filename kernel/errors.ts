@@ -99,6 +99,13 @@ export const catalogue = {
     openai: 'timeout',
     template: 'The engine of "{model}" said nothing for {seconds} s.',
   },
+  LLMGW_ENGINE_UNSUITABLE: {
+    status: 502,
+    retry: 'no',
+    type: 'server_error',
+    openai: 'upstream_error',
+    template: 'The engine of "{model}" gave an answer that cannot be read: {problem}.',
+  },
   // between programs
   LLMGW_BAD_MESSAGE: {
     status: 500,
@@ -255,6 +262,22 @@ export const catalogue = {
     openai: null,
     template:
       'Port {port} on {host} is in use by another program. Choose another with --port, or end that program.',
+  },
+  LLMGW_LISTEN_FAILED: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'Cannot listen at {host}:{port}: {problem}. Set listen.host to an address of this machine, and listen.port to one that this user may open.',
+  },
+  LLMGW_HTTP_UNAVAILABLE: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'The HTTP server (uWebSockets.js) does not load here: {problem}. It needs Linux with glibc 2.27 or newer (2.38 for Node 24) on x64 or arm64, and Node 20, 22 or 24; run `npm ci` again if its files are missing.',
   },
   LLMGW_DISK_FULL: {
     status: 500,

@@ -1,0 +1,227 @@
+// The path of one chat request: body, admission, replicas until one answers, its answer to the client.
+import { type Code, catalogue, type Failure, failure } from '../../../kernel/errors.ts'
+import type { RoutedKey } from '../../../transport/contract/route.ts'
+import type { Admitted, Hold } from '../admission/gate.ts'
+import { type Answer, errorAnswer, errorFrame } from '../surface/answer.ts'
+import { type Chat, readChat } from '../surface/chat.ts'
+import { pick } from '../table/pick.ts'
+import { Attempt, type AttemptOwner, type Outcome } from './attempt.ts'
+import { type BodyEnd, collectBody, type Upload } from './body.ts'
+import type { Exchange, PathPorts } from './ports.ts'
+
+/** Replicas that one request is sent to at most. */
+const mostTries = 3
+/** What the log and the metrics call a request whose client left; never sent. */
+const clientLeft = 499
+
+const streamHeaders = [
+  ['content-type', 'text/event-stream'],
+  ['cache-control', 'no-cache'],
+  ['x-accel-buffering', 'no'],
+] as const
+
+type Failed = Extract<Outcome, { how: 'failed' }>
+
+const codes: Readonly<Record<Failed['why'], Code>> = {
+  unreachable: 'LLMGW_ENGINE_UNREACHABLE',
+  'broke-off': 'LLMGW_ENGINE_BROKE_OFF',
+  silent: 'LLMGW_ENGINE_TIMEOUT',
+  stalled: 'LLMGW_ENGINE_TIMEOUT',
+  unreadable: 'LLMGW_ENGINE_UNSUITABLE',
+  'no-room': 'LLMGW_BUFFERS_FULL',
+}
+
+export type ChatStart = { id: string; key: RoutedKey; startedAt: number }
+
+/** Ends exactly once, whatever happens, and gives back all that it holds. */
+export class ChatRun implements AttemptOwner {
+  readonly #ports: PathPorts
+  readonly #exchange: Exchange
+  readonly #start: ChatStart
+  readonly #trace: string
+  readonly #onOver: (run: ChatRun) => void
+  #upload: Upload | null = null
+  #body: Uint8Array = new Uint8Array()
+  #heldBytes = 0
+  #chat: Chat | null = null
+  #hold: Hold | null = null
+  #attempt: Attempt | null = null
+  readonly #tried: string[] = []
+  /** The client has the status and the first bytes of a stream. */
+  #begun = false
+  #over = false
+
+  constructor(
+    ports: PathPorts,
+    exchange: Exchange,
+    start: ChatStart,
+    onOver: (run: ChatRun) => void,
+  ) {
+    this.#ports = ports
+    this.#exchange = exchange
+    this.#start = start
+    this.#trace = exchange.header('traceparent')
+    this.#onOver = onOver
+  }
+
+  /** Called while the exchange's handler runs. */
+  start(): void {
+    const { bodyLimitBytes, buffers } = this.#ports
+    this.#exchange.onGone(() => this.#finish(clientLeft))
+    this.#exchange.onDrain(() => this.#attempt?.resume())
+    this.#upload = collectBody(this.#exchange, bodyLimitBytes, buffers, (it) => this.#received(it))
+  }
+
+  /** This process ends, and the request with it; the client is told to try again. */
+  breakOff(): void {
+    this.#refuse(failure('LLMGW_SHUTTING_DOWN'))
+  }
+
+  #received(end: BodyEnd): void {
+    if (!end.ok) {
+      const { bodyLimitBytes: limitBytes } = this.#ports
+      this.#refuse(failure(end.code, { limitBytes }), { close: true })
+      return
+    }
+    this.#upload = null
+    this.#body = end.body
+    this.#heldBytes = end.heldBytes
+    const read = readChat(end.body)
+    if (!read.ok) {
+      this.#refuse(read.error, { param: read.param })
+      return
+    }
+    const { model } = read.chat
+    if (!this.#ports.table.current.models.has(model)) {
+      this.#refuse(failure('LLMGW_MODEL_NOT_FOUND', { model }), { param: 'model' })
+      return
+    }
+    this.#chat = read.chat
+    const admitted = this.#ports.gate.admit(this.#start.key, model, {
+      promptBytes: end.body.length,
+    })
+    if (admitted instanceof Promise) void admitted.then((it) => this.#admitted(it))
+    else this.#admitted(admitted)
+  }
+
+  #admitted(admitted: Admitted): void {
+    if (!admitted.ok) this.#refuse(admitted.error)
+    else if (this.#over)
+      admitted.hold.end() // the client left while its limit was asked for
+    else {
+      this.#hold = admitted.hold
+      this.#tryNext(null)
+    }
+  }
+
+  /** Sends it to a replica; where none is left, answers with what the last one said or met. */
+  #tryNext(last: Answer | null, mayRepeat = false): void {
+    const chat = this.#chat as Chat
+    const route = this.#tried.length < mostTries ? this.#pick(chat.model, mayRepeat) : null
+    if (route === null) {
+      this.#answer(last ?? errorAnswer(failure('LLMGW_NO_REPLICA', { model: chat.model })))
+      return
+    }
+    this.#tried.push(route.replica)
+    const request = { ...chat, id: this.#start.id, trace: this.#trace, body: this.#body }
+    this.#attempt = new Attempt(this.#ports, route, request, this)
+    this.#attempt.start()
+  }
+
+  #pick(model: string, mayRepeat: boolean) {
+    const { table, seats, now, nextTurn } = this.#ports
+    const { ready, avoided } = table.current
+    const from = {
+      routes: ready.get(model) ?? [],
+      load: (replica: string) => seats.load(replica),
+      avoided,
+      now: now(),
+      turn: nextTurn(),
+    }
+    return (
+      pick({ ...from, tried: this.#tried }) ?? (mayRepeat ? pick({ ...from, tried: [] }) : null)
+    )
+  }
+
+  // ── what the replica answers ──
+
+  firstByte(): void {
+    const waitedMs = this.#ports.now() - this.#start.startedAt
+    this.#ports.meter.firstByte(this.#chat?.model ?? '', waitedMs)
+  }
+
+  pass(chunk: Uint8Array): boolean {
+    if (this.#begun) return this.#exchange.write(chunk)
+    this.#begun = true
+    this.#giveBack() // from here on nothing is tried again
+    return this.#exchange.begin(200, [...streamHeaders, this.#idHeader], chunk)
+  }
+
+  keep(bytes: number): boolean {
+    if (!this.#ports.buffers.take(bytes)) return false
+    this.#heldBytes += bytes
+    return true
+  }
+
+  ended(outcome: Outcome): void {
+    if (outcome.how === 'streamed') {
+      this.#exchange.end(this.#ports.ending)
+      this.#finish(200)
+    } else if (outcome.how === 'failed') this.#failed(outcome)
+    else if (outcome.how === 'refused' && outcome.elsewhere) {
+      this.#ports.meter.tryFailed(this.#chat?.model ?? '', 'refused')
+      this.#tryNext(outcome.answer)
+    } else this.#answer(outcome.answer)
+  }
+
+  #failed({ why, waitedMs }: Failed): void {
+    const model = this.#chat?.model ?? ''
+    this.#ports.meter.tryFailed(model, why)
+    const details = { model, seconds: Math.round(waitedMs / 1000), problem: 'no JSON' }
+    const error = failure(codes[why], details)
+    const elsewhere = why === 'unreachable' || why === 'broke-off'
+    if (this.#begun || !elsewhere) this.#refuse(error)
+    // a kept connection that the engine was just closing breaks off too: where there is no other replica, once more
+    else this.#tryNext(errorAnswer(error), why === 'broke-off' && this.#tried.length === 1)
+  }
+
+  // ── its end ──
+
+  #refuse(error: Failure, options: { param?: string | null; close?: boolean } = {}): void {
+    if (!this.#begun) {
+      this.#answer(errorAnswer(error, options.param), options.close)
+      return
+    }
+    this.#exchange.write(errorFrame(error))
+    this.#exchange.end(this.#ports.ending)
+    this.#finish(catalogue[error.code].status)
+  }
+
+  #answer({ status, headers, body }: Answer, close = false): void {
+    const isLast = close || this.#ports.ending
+    this.#exchange.send(status, [...headers, this.#idHeader], body, isLast)
+    this.#finish(status)
+  }
+
+  get #idHeader() {
+    return ['x-request-id', this.#start.id] as const
+  }
+
+  #finish(status: number): void {
+    if (this.#over) return
+    this.#over = true
+    this.#attempt?.abort()
+    this.#upload?.drop()
+    this.#hold?.end()
+    this.#giveBack()
+    const { meter, now } = this.#ports
+    meter.ended(status, this.#chat?.model ?? null, now() - this.#start.startedAt)
+    this.#onOver(this)
+  }
+
+  #giveBack(): void {
+    this.#ports.buffers.give(this.#heldBytes)
+    this.#heldBytes = 0
+    this.#body = new Uint8Array()
+  }
+}
