@@ -45,7 +45,10 @@ export interface Bus {
   ): Promise<Outcome<A>>
   /** Sent if connected, else dropped: only for what is said again anyway. */
   publish(subject: string, body: unknown): void
-  /** Malformed messages are answered with LLMGW_BAD_MESSAGE and counted, and never reach the handler. */
+  /**
+   * Malformed messages are answered with LLMGW_BAD_MESSAGE and counted, and never reach the handler.
+   * No two subscriptions of one connection may match one subject: the server then takes no answer.
+   */
   subscribe(subject: string, handler: (message: Incoming) => void): { stop(): void }
   onStatus(listener: (status: BusStatus) => void): () => void
   close(): Promise<void>
@@ -61,7 +64,7 @@ export interface NatsBus extends Bus {
 }
 type Drop = 'malformed' | 'version' | 'expired' | 'failed'
 
-export interface BusLog {
+interface BusLog {
   warn(details: object, text: string): void
   error(details: object, text: string): void
 }

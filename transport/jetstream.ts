@@ -38,7 +38,7 @@ export type BucketSettings = {
   replicas: number
 }
 
-export type BucketInfo = {
+type BucketInfo = {
   created: string
   /** Highest revision ever given, also where its entry is gone. */
   last: number
@@ -50,13 +50,13 @@ export type BucketInfo = {
 export type RawEntry = { key: string; bytes: Uint8Array; revision: number; deleted: boolean }
 
 /** `after`: the highest revision of `subjectKey`, else the write is refused; 0 for none. */
-export type Expectation = { subjectKey: string; after: number }
+type Expectation = { subjectKey: string; after: number }
 
-export type Written =
+type Written =
   | { ok: true; revision: number }
   | { ok: false; why: 'mismatch' | 'unknown'; problem: string }
 
-export interface WatchEvents {
+interface WatchEvents {
   /** Once, and first: all entries, complete up to `revision`. */
   listed(entries: readonly RawEntry[], revision: number, created: string): void
   changed(entry: RawEntry): void

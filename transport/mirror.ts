@@ -33,7 +33,7 @@ export interface MirrorPorts {
  * some may have been missed; no change older than one already told. Until the bucket is there it
  * tells nothing and goes on trying.
  */
-export const mirror = (
+const mirror = (
   ports: MirrorPorts,
   owner: (event: MirrorEvent) => void,
 ): Behaviour<MirrorState, MirrorMessage, MirrorEffect> => {
