@@ -1,6 +1,6 @@
 // The restart budget: OTP's table, and properties over every sequence of failures.
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import {
   type Budget,
   isRestarted,
@@ -20,6 +20,9 @@ const limits: fc.Arbitrary<Limits> = fc
   })
   .map(({ min, more, ...rest }) => ({ ...rest, delayMs: { min, max: min + more } }))
 const gapsMs = fc.array(fc.nat(4000), { maxLength: 60 })
+
+const holds = (t: Test, property: fc.IRawProperty<unknown>) =>
+  t.doesNotThrow(() => fc.assert(property))
 
 /** All grants of failures that come after these gaps: when, and with which delay. */
 function grants(given: Limits, gaps: readonly number[], jitter?: number) {
@@ -51,8 +54,9 @@ t.test('an actor is restarted by its type and the way it ended, as in OTP', asyn
   }
 })
 
-t.test('no window of the period ever holds more than the intensity', async () => {
-  fc.assert(
+t.test('no window of the period ever holds more than the intensity', async (t) => {
+  holds(
+    t,
     fc.property(limits, gapsMs, (given, gaps) => {
       const times = grants(given, gaps).map(({ atMs }) => atMs)
       return times.every((startMs) => {
@@ -63,8 +67,9 @@ t.test('no window of the period ever holds more than the intensity', async () =>
   )
 })
 
-t.test('delays stay within their bounds, with any jitter', async () => {
-  fc.assert(
+t.test('delays stay within their bounds, with any jitter', async (t) => {
+  holds(
+    t,
     fc.property(limits, gapsMs, fc.double({ min: 0, max: 1, noNaN: true }), (given, gaps, jitter) =>
       grants(given, gaps, jitter).every(
         ({ delayMs }) => delayMs >= given.delayMs.min && delayMs <= given.delayMs.max,
@@ -73,8 +78,9 @@ t.test('delays stay within their bounds, with any jitter', async () => {
   )
 })
 
-t.test('delays grow while failures follow each other within one period', async () => {
-  fc.assert(
+t.test('delays grow while failures follow each other within one period', async (t) => {
+  holds(
+    t,
     fc.property(limits, (given) => {
       const burst = grants(given, Array(given.intensity).fill(0))
       return (

@@ -1,0 +1,89 @@
+// Everything that one leadership writes, reads and sends: each act is refused once its authority is over.
+import type { ZodType } from 'zod'
+import { failure, LlmgwError, messageOf } from '../../../kernel/errors.ts'
+import type { Logger } from '../../../kernel/log.ts'
+import type { Bus } from '../../../transport/bus.ts'
+import type { Outcome } from '../../../transport/contract/envelope.ts'
+import type { Store } from '../../../transport/store.ts'
+import type { LeaseAuthority } from '../election/io/authority.ts'
+
+export type BucketName = 'state' | 'route'
+
+export type ReignOptions = {
+  token: number
+  store: Store
+  bus: Bus
+  authority: LeaseAuthority
+  log: Logger
+  /** The store has shown that another leader has taken over. */
+  onDeposed(): void
+}
+
+/** An answer of a node is waited for so long; a lost command is sent again anyway. */
+const commandMs = 2000
+
+export class Reign {
+  readonly token: number
+  readonly bus: Bus
+  readonly log: Logger
+  readonly #options: ReignOptions
+  /** Writes go one after another, so that a later one never overtakes an earlier. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(options: ReignOptions) {
+    this.token = options.token
+    this.bus = options.bus
+    this.log = options.log
+    this.#options = options
+  }
+
+  /** Resolves with the revision. Throws LLMGW_FENCED or LLMGW_STORE_FAILED. */
+  put(bucket: BucketName, key: string, value: unknown): Promise<number> {
+    return this.#inOrder(() => this.#options.store[bucket].put(key, value))
+  }
+
+  delete(bucket: BucketName, key: string): Promise<void> {
+    return this.#inOrder(() => this.#options.store[bucket].delete(key))
+  }
+
+  /** Entries whose keys begin with `prefix`. One that cannot be read is an error: to leave it out could undo what it stands for. */
+  async read<T>(
+    bucket: BucketName,
+    prefix: string,
+    schema: ZodType<T>,
+  ): Promise<{ key: string; value: T; revision: number }[]> {
+    const entries = await this.#act(() => this.#options.store[bucket].entries())
+    return entries
+      .filter(({ key }) => key.startsWith(prefix))
+      .map(({ key, value, revision }) => {
+        const parsed = schema.safeParse(value)
+        if (parsed.success) return { key, value: parsed.data, revision }
+        throw new LlmgwError('LLMGW_STORE_FAILED', { key, problem: messageOf(parsed.error) })
+      })
+  }
+
+  /** Asks a node; never throws. */
+  async request<A>(subject: string, body: unknown, answer: ZodType<A>): Promise<Outcome<A>> {
+    const withinMs = Math.min(commandMs, this.#options.authority.remainingMs(this.token))
+    if (withinMs < 1) return { ok: false, error: failure('LLMGW_FENCED', { key: subject }) }
+    return this.bus.request(subject, body, answer, { withinMs: Math.ceil(withinMs) })
+  }
+
+  #inOrder<T>(write: () => Promise<T>): Promise<T> {
+    const written = this.#last.then(() => this.#act(write))
+    this.#last = written.catch(() => undefined) // told to whoever asked for it
+    return written
+  }
+
+  async #act<T>(act: () => Promise<T>): Promise<T> {
+    if (this.#options.authority.remainingMs(this.token) <= 0) throw fenced('anything')
+    try {
+      return await act()
+    } catch (error) {
+      if (error instanceof LlmgwError && error.code === 'LLMGW_FENCED') this.#options.onDeposed()
+      throw error
+    }
+  }
+}
+
+const fenced = (key: string) => new LlmgwError('LLMGW_FENCED', { key })
