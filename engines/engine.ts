@@ -11,15 +11,13 @@ export type InstallForm =
       versionArgs: readonly string[]
     }
   | {
-      /** One package in a Python environment of its own, started through a launcher that ships with llmgw. */
+      /** One package without dependencies in a Python environment of its own, started through a launcher that ships with llmgw. */
       form: 'python'
       package: string
       version: string
-      platforms: readonly Artifact['platform'][]
-      /** Digests of the distribution files, for `--require-hashes`. */
-      sha256: readonly string[]
-      licence: string
-      /** File beside the description, copied to `dist` by the build. */
+      /** Its wheel for each platform, under the name that its index gives it. */
+      wheels: readonly Artifact[]
+      /** File beside the description, copied to `dist` by the build; it gets the arguments of a start. */
       launcher: string
     }
 

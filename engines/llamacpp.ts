@@ -1,20 +1,38 @@
 // llama.cpp: its HTTP server, from the pinned package xllamacpp behind our launcher, or an operator's llama-server.
 import { z } from 'zod'
+import type { Artifact } from '../transport/contract/artifact.ts'
 import type { Header, Profile } from '../transport/contract/model.ts'
 import type { Engine, Probe, Readiness, StartPlan } from './engine.ts'
 
 const MiB = 1024 * 1024
+
+const wheel: Artifact = {
+  name: 'xllamacpp',
+  version: '2026.10.11549',
+  platform: 'linux-x64',
+  licence: 'MIT',
+  fileName: 'xllamacpp-2026.10.11549-cp310-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64.whl',
+  executable: false,
+  sizeBytes: 33_827_498,
+  sha256: 'c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261',
+  sources: [
+    {
+      kind: 'index',
+      package: 'xllamacpp',
+      version: '2026.10.11549',
+      sha256: ['c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261'],
+    },
+  ],
+}
 
 export const llamacpp: Engine = {
   name: 'llamacpp',
   installs: [
     {
       form: 'python',
-      package: 'xllamacpp',
-      version: '2026.10.11549',
-      platforms: ['linux-x64'],
-      sha256: ['c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261'],
-      licence: 'MIT',
+      package: wheel.name,
+      version: wheel.version,
+      wheels: [wheel],
       launcher: 'llamacpp-launcher.py',
     },
     { form: 'path', command: 'llama-server', versionArgs: ['--version'] },

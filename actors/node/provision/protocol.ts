@@ -26,7 +26,7 @@ export type Ready = {
   note: string | null
 }
 
-/** What is remembered of a build over restarts. */
+/** What is remembered of a build over restarts; the later of an engine's builds is the one in use. */
 export type Verdict = {
   engine: string
   version: string

