@@ -369,6 +369,13 @@ export const catalogue = {
     template:
       'The keys in {path} cannot be used: {problem}. Restore them from a backup; new ones would not open what the old ones protect.',
   },
+  LLMGW_EXPORT_UNUSABLE: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template: 'Nothing was imported from {name}: {problem}.',
+  },
   LLMGW_ARTIFACT_UNAVAILABLE: {
     status: 500,
     retry: 'after',

@@ -2,6 +2,7 @@
 import { jetstreamManager } from '@nats-io/jetstream'
 import t, { type Test } from 'tap'
 import { connectBus, type NatsBus } from '../../transport/bus.ts'
+import { exportState, importState } from '../../transport/export.ts'
 import { openStore } from '../../transport/store.ts'
 import { startNats, type TestNats } from '../support/nats-server.ts'
 
@@ -109,4 +110,23 @@ t.test('an older server is refused with what to do', async (t) => {
     code: 'LLMGW_NATS_TOO_OLD',
     message: /127\.0\.0\.1:\d+ has version 2\.10\.27; 2\.15\.1 or newer/,
   })
+})
+
+t.test('all state moves to another cluster in one file', async (t) => {
+  const [from, to] = [await startNats(t), await startNats(t)]
+  if (!from || !to) return
+  const store = openStore(await leader(t, from))
+  await store.prepare()
+  await store.state.takeFence(1)
+  await store.state.put('model.a', { replicas: 1 })
+  await store.state.put('gone', 1)
+  await store.state.delete('gone')
+  await store.route.takeFence(1)
+  await store.route.put('route.r1', { port: 1 })
+  const origin = { cluster: from.identity.account, exportedAt: 1 }
+  const text = await exportState(store, origin)
+  const other = openStore(await leader(t, to))
+  await other.prepare()
+  t.match(await importState(other, 1, text, 'f'), { counts: { state: 1, route: 1 } })
+  t.equal(await exportState(other, origin), text)
 })
