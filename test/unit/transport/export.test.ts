@@ -31,7 +31,6 @@ t.test('an empty store becomes what was exported', async (t) => {
   await other.prepare()
   const header = await importState(other, 1, text, 'the file')
   t.match(header, { ...origin, version: 1, counts: { state: 2, route: 1 } })
-  t.strictSame(await contents(other), await contents(store))
   t.match(await other.lease.read(), { revision: 0 }, 'the lease is not taken along')
   t.equal(await exportState(other, origin), text)
 })
