@@ -42,17 +42,22 @@ function slot(test: Tap.Test, dir: string) {
   }
 }
 declare namespace Tap {
-  type Test = { teardown(act: () => void): void }
+  type Test = { teardown(act: () => void | Promise<void>): void }
 }
 
 function folder(test: Tap.Test): string {
   const { dir, remove } = temporaryFolder()
-  test.teardown(() => {
-    const run = readRun(join(dir, 'run'))
-    if (run?.alive && run.pid !== null) process.kill(run.pid, 'SIGKILL')
+  const run = join(dir, 'run')
+  test.teardown(async () => {
+    const ends: Exit[] = []
+    const ports = processPorts({ dir: run, log: { warn: () => {} } })
+    if ((await ports.look((exit) => ends.push(exit))) !== undefined) {
+      ports.end()
+      await eventually('the end of what the test left', () => ends.at(-1), 10_000)
+    }
     remove()
   })
-  return join(dir, 'run')
+  return run
 }
 
 const isRunning = (pid: number): boolean => statOf(pid) !== null

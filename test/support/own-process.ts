@@ -8,9 +8,7 @@ import type { ProcessSpec } from '../../actors/process/protocol.ts'
 /** A folder of its own, and what removes it. */
 export function temporaryFolder(): { dir: string; remove: () => void } {
   const dir = mkdtempSync(join(tmpdir(), 'llmgw-test-'))
-  // Retried, since a shim may still note the end of what the test killed.
-  const remove = (): void => rmSync(dir, { recursive: true, force: true, maxRetries: 10 })
-  return { dir, remove }
+  return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) }
 }
 
 /** A spec of a shell script, which a group signal ends. */
@@ -37,6 +35,3 @@ export async function eventually<T>(
     await sleep(10)
   }
 }
-
-/** A process that runs and is no zombie. */
-export { statOf } from '../../actors/process/io/identity.ts'

@@ -2,8 +2,9 @@
 import { closeSync, constants, openSync, statSync, truncateSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Exit } from '../protocol.ts'
+import { markerOf, type RunRecord } from '../record.ts'
 import { isAlive, sendSignal, statOf, treeOf } from './identity.ts'
-import { isMissing, markerOf, pathsOf, type RunRecord, readNote } from './record.ts'
+import { isMissing, pathsOf, readNote } from './record.ts'
 
 /** Between looks at the process, beside the fifo: descendants may close what they inherited. */
 const pollMs = 2000
@@ -102,7 +103,7 @@ export function watchLife(dir: string, record: LiveRecord, onGone: (exit: Exit) 
 }
 
 /** In words how a process ended, from what its shim noted. */
-export function exitOf(code: number | null): Exit {
+function exitOf(code: number | null): Exit {
   if (code === null) return { code, reason: 'ended; nobody saw its exit code' }
   if (code > 128) return { code, reason: `was ended by signal ${code - 128}` }
   return { code, reason: `exited with code ${code}` }

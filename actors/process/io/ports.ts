@@ -7,15 +7,14 @@ import { promisify } from 'node:util'
 import { LlmgwError, messageOf } from '../../../kernel/errors.ts'
 import type { Ports } from '../actor.ts'
 import type { ProcessSpec } from '../protocol.ts'
+import { markerOf, type RunRecord } from '../record.ts'
 import { hasMarker, isAlive, readBootId, sendSignal, statOf, treeOf } from './identity.ts'
 import { type Life, type LiveRecord, watchLife } from './life.ts'
 import {
   completeRecord,
   dropIntent,
   isMissing,
-  markerOf,
   pathsOf,
-  type RunRecord,
   readNote,
   readRecord,
   writeIntent,
@@ -25,9 +24,11 @@ const shim = fileURLToPath(new URL('./shim.sh', import.meta.url))
 
 /** From the shim's start to its note of the pid; on a machine that swaps this takes seconds. */
 const launchWithinMs = 15_000
+/** Between looks for that note, which comes within a few milliseconds. */
 const notePollMs = 10
 /** For a launch that a killed keeper left half done. */
 const halfDoneWithinMs = 2000
+/** Between looks for its note, each of which may start a program. */
 const halfDonePollMs = 100
 const slotTaken = 75
 

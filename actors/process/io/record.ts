@@ -2,34 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { LlmgwError, messageOf } from '../../../kernel/errors.ts'
 import type { ProcessSpec } from '../protocol.ts'
-
-const recordSchema = z.object({
-  version: z.literal(1),
-  spec: z.object({
-    name: z.string(),
-    argv: z.array(z.string()).min(1),
-    env: z.record(z.string(), z.string()),
-    cwd: z.string(),
-    stop: z.array(
-      z.object({
-        signal: z.custom<NodeJS.Signals>((it) => typeof it === 'string' && it.startsWith('SIG')),
-        afterMs: z.number().nonnegative(),
-        to: z.enum(['group', 'process']),
-      }),
-    ),
-  }),
-  /** Random, of this launch alone; part of the marker in the environment. */
-  token: z.string().regex(/^[0-9a-f]{32}$/),
-  bootId: z.string(),
-  /** Wall clock, milliseconds since 1970; for people. */
-  startedAt: z.number(),
-  /** Null from before the start until the keeper has seen it. */
-  process: z.object({ pid: z.number().int().positive(), startTicks: z.number() }).nullable(),
-})
-export type RunRecord = z.infer<typeof recordSchema>
+import { type RunRecord, recordSchema } from '../record.ts'
 
 export const pathsOf = (dir: string) => ({
   record: join(dir, 'record.json'),
@@ -39,10 +14,6 @@ export const pathsOf = (dir: string) => ({
   pid: join(dir, 'pid'),
   rc: join(dir, 'rc'),
 })
-
-/** What stands in the environment of the process and of all that it starts, unless they hide it. */
-export const markerOf = (record: Pick<RunRecord, 'spec' | 'token'>): string =>
-  `LLMGW_PROCESS=${record.spec.name}/${record.token}`
 
 /** Writes the intent to start, as the file that the shim makes the record once it holds the slot. */
 export function writeIntent(dir: string, spec: ProcessSpec, bootId: string): RunRecord {

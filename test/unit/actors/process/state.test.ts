@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Exit, Message, ProcessSpec } from '../../../actors/process/protocol.ts'
-import { type Effect, init, type State, transition } from '../../../actors/process/state.ts'
-import { newBudget } from '../../../kernel/restart.ts'
+import type { Exit, Message, ProcessSpec } from '../../../../actors/process/protocol.ts'
+import { type Effect, init, type State, transition } from '../../../../actors/process/state.ts'
+import { newBudget } from '../../../../kernel/restart.ts'
 
 const limits = { intensity: 1, periodMs: 1000, delayMs: { min: 10, max: 100 } }
 const budget = newBudget(limits)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseStat } from '../../../actors/process/stat.ts'
+import { parseStat } from '../../../../actors/process/stat.ts'
 
 const line = (command: string, state: string): string =>
   `42 (${command}) ${state} 1 40 40 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 100 200 18446744073709551615`
