@@ -21,8 +21,12 @@ export interface Ref<M> {
   tell(message: M): boolean
 }
 
-/** An actor's own handle, of one incarnation: after its end `tell` refuses and timers are gone. */
+/**
+ * An actor's own handle, of one incarnation: after its end `tell` refuses and timers are gone.
+ * What it tells itself has as much room as what others tell it, and is never dropped for newer ones.
+ */
 export interface Self<M> extends Ref<M> {
+  /** Always taken, as are the messages of `watch` and `ask`. */
   after(delayMs: number, message: M): void
   /** Milliseconds on the monotonic clock. */
   now(): number

@@ -13,7 +13,7 @@ export interface Clock {
 }
 
 /** Node fires a longer timer at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const longestTimerMs = 2 ** 31 - 1
 
 /** The clock of this machine. Its timers keep the program alive. */
 export const systemClock: Clock = {
@@ -24,7 +24,7 @@ export const systemClock: Clock = {
     assertDelay(delayMs)
     let timer: NodeJS.Timeout
     const arm = (leftMs: number) => {
-      const stepMs = Math.min(leftMs, LONGEST_TIMER_MS)
+      const stepMs = Math.min(leftMs, longestTimerMs)
       timer = setTimeout(() => (leftMs > stepMs ? arm(leftMs - stepMs) : fn()), stepMs)
     }
     arm(delayMs)

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { Document, isScalar, parse, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { LlmgwError, messageOf } from './errors.ts'
-import { REDACTED } from './redact.ts'
+import { redacted } from './redact.ts'
 
 /** The form of the file that is read and printed: it stands in it as `version`, and not in the schema. */
-const VERSION = 1
+const formVersion = 1
 
 export type ConfigInput = {
   /** 'router' or 'llmgw-router': `listen.port` is then LLMGW_ROUTER_LISTEN_PORT in the environment. */
@@ -62,12 +62,12 @@ export function printConfig(config: unknown, sources: Sources): string {
   for (const [path, { text, secret }] of sources) {
     const keys = path.split('.')
     if (document.getIn(keys) === undefined) continue
-    if (secret) document.setIn(keys, document.createNode(REDACTED))
+    if (secret) document.setIn(keys, document.createNode(redacted))
     const node = document.getIn(keys, true) as { comment?: string; commentBefore?: string }
     if (isScalar(node)) node.comment = ` ${text}`
     else node.commentBefore = ` ${text}`
   }
-  return `version: ${VERSION}\n${document.toString()}`
+  return `version: ${formVersion}\n${document.toString()}`
 }
 
 function* leavesOf(node: Node, path: string): Generator<[string, Node]> {
@@ -94,8 +94,10 @@ function readFile(file: string): unknown {
   const tree: unknown = document.toJS()
   if (!isTree(tree)) throw refuse('the file must hold settings as "name: value"', '(all)')
   const { version, ...settings } = tree
-  if (version !== VERSION) {
-    throw refuse(`it must be ${VERSION}, the form that this program reads, not ${show(version)}`)
+  if (version !== formVersion) {
+    throw refuse(
+      `it must be ${formVersion}, the form that this program reads, not ${show(version)}`,
+    )
   }
   return settings
 }

@@ -1,6 +1,6 @@
 // The log of a program: one JSON object a line on standard output, without secrets.
 import { type DestinationStream, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino'
-import { REDACTED, redactText, SECRET_KEYS } from './redact.ts'
+import { redacted, redactText, secretKeys } from './redact.ts'
 
 export type Logger = PinoLogger
 
@@ -18,7 +18,7 @@ export type LogOptions = {
 }
 
 /** A secret field is found at the top and up to two levels beneath. */
-const SECRET_PATHS = SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`])
+const secretPaths = secretKeys.flatMap((key) => [key, `*.${key}`, `*.*.${key}`])
 
 /** Errors are logged as `{ err }`. A part's own logger is `logger.child({ actor: NAME })`. */
 export function createLogger(options: LogOptions): Logger {
@@ -29,7 +29,7 @@ export function createLogger(options: LogOptions): Logger {
       base: { program: options.name, pid: process.pid },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: SECRET_PATHS, censor: REDACTED },
+      redact: { paths: secretPaths, censor: redacted },
       hooks: { streamWrite: (line) => redactText(line, secrets) },
     },
     options.destination ?? pino.destination(1),

@@ -7,13 +7,13 @@ import {
   Registry,
 } from 'prom-client'
 
-export type Labels<L extends string> = Readonly<Record<L, string>>
+type Labels<L extends string> = Readonly<Record<L, string>>
 
-export type Counter<L extends string> = { inc(labels: Labels<L>, by?: number): void }
-export type Gauge<L extends string> = { set(labels: Labels<L>, value: number): void }
-export type Histogram<L extends string> = { observe(labels: Labels<L>, value: number): void }
+type Counter<L extends string> = { inc(labels: Labels<L>, by?: number): void }
+type Gauge<L extends string> = { set(labels: Labels<L>, value: number): void }
+type Histogram<L extends string> = { observe(labels: Labels<L>, value: number): void }
 
-export type MetricOptions<L extends string> = {
+type MetricOptions<L extends string> = {
   /** With the unit as its end (`_seconds`, `_bytes`), counters with `_total`. */
   name: string
   help: string

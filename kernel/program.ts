@@ -5,10 +5,10 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { type CrashReport, type DeadLetter, type System, startSystem } from './system.ts'
 
 /** After the failure of the root the other actors may end for so long. */
-const FAILED_STOP_MS = 5000
+const failedStopMs = 5000
 
 /** 'SIGTERM': this program alone ends, what it started runs on and is adopted. 'SIGINT': what it started ends first. */
-export type EndSignal = 'SIGTERM' | 'SIGINT'
+type EndSignal = 'SIGTERM' | 'SIGINT'
 
 export type Context = {
   log: Logger
@@ -57,7 +57,7 @@ export function runProgram(program: Program): void {
 
   const fail = (why: string, thrown: unknown) => {
     const now = () => die(why, thrown)
-    clock.after(FAILED_STOP_MS, now)
+    clock.after(failedStopMs, now)
     system.stop().then(now, now)
   }
   const running = Promise.resolve().then(() =>

@@ -1,9 +1,10 @@
 // Lets actors take turns: the only file that knows nact, which sees one flat, stateless actor per pump.
 import { dispatch, type Ref as NactRef, spawn, start, stop } from 'nact'
 
-/** One turn: at most so many messages, and no new one after so many milliseconds. */
-const TURN_MESSAGES = 64
-const TURN_MS = 5
+/** Messages of one turn. */
+const turnMessages = 64
+/** After this a turn begins no further message: so long the other actors and all input wait for this one. */
+const turnMs = 5
 
 export interface Pump {
   /** Works in a later turn of the event loop, once however often it is called before. */
@@ -59,7 +60,7 @@ function addPump(
 function workOneTurn(work: () => boolean): boolean {
   const startedAt = performance.now()
   for (let done = 1; work(); done += 1) {
-    if (done === TURN_MESSAGES || performance.now() - startedAt >= TURN_MS) return true
+    if (done === turnMessages || performance.now() - startedAt >= turnMs) return true
   }
   return false
 }

@@ -1,10 +1,10 @@
 // Pure: takes secrets out of text before anybody reads it, by the shapes that secrets have and by their values.
 
 /** What stands in a secret's place. */
-export const REDACTED = '[redacted]'
+export const redacted = '[redacted]'
 
 /** Names of fields whose values are secret wherever they stand. */
-export const SECRET_KEYS: readonly string[] = [
+export const secretKeys: readonly string[] = [
   'authorization',
   'Authorization',
   'cookie',
@@ -18,7 +18,7 @@ export const SECRET_KEYS: readonly string[] = [
   'credentials',
 ]
 
-const SHAPES: readonly RegExp[] = [
+const shapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*(?:PRIVATE KEY|SEED)-----[\s\S]*?-----END [A-Z ]*(?:PRIVATE KEY|SEED)-----/g,
   /\b(?:Bearer|Basic) [\w.~+/=-]{8,}/gi,
   /\bsk-[\w-]{8,}/g, // ours (sk-llmgw-…) and those of other services
@@ -31,8 +31,8 @@ const SHAPES: readonly RegExp[] = [
 export function redactText(text: string, secrets: readonly string[] = []): string {
   let clean = text
   for (const secret of secrets) {
-    if (secret.length >= 8) clean = clean.replaceAll(secret, REDACTED)
+    if (secret.length >= 8) clean = clean.replaceAll(secret, redacted)
   }
-  for (const shape of SHAPES) clean = clean.replace(shape, REDACTED)
+  for (const shape of shapes) clean = clean.replace(shape, redacted)
   return clean
 }

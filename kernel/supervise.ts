@@ -29,13 +29,13 @@ export async function stop(cell: Cell): Promise<void> {
 }
 
 /** Stops a child at its parent's wish; younger siblings that waited for its restart go on. */
-export async function stopChild(child: Cell, parent: Cell): Promise<void> {
+async function stopChild(child: Cell, parent: Cell): Promise<void> {
   await stop(child)
   if (parent.life?.live) startIdle(parent)
 }
 
 /** Ends an incarnation of its own will. */
-export function end(life: Incarnation): void {
+function end(life: Incarnation): void {
   if (!life.live) return
   const next = nextAfter(life.cell, 'ended')
   const error = new Error(`${life.cell.path} ended although its restart type is permanent`)
@@ -44,7 +44,7 @@ export function end(life: Incarnation): void {
 }
 
 /** Ends an incarnation that threw; about one that has ended already it is only reported. */
-export const crash: Crash = (life, thrown, during, of) => {
+const crash: Crash = (life, thrown, during, of) => {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown))
   const next = life.live ? nextAfter(life.cell, 'crashed') : 'none'
   report(life, error, during, next, of)

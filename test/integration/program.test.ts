@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
-const fixture = fileURLToPath(new URL('../../support/program-fixture.js', import.meta.url))
+const fixture = fileURLToPath(new URL('../support/program-fixture.js', import.meta.url))
 
 /** Runs the fixture, sends one of `signals` at each line 'up' or 'stop …', and answers its exit code and messages. */
 async function run(how: string, ...signals: NodeJS.Signals[]) {
