@@ -79,7 +79,7 @@ export async function startLeading(options: Leading): Promise<void> {
       random: Math.random,
       authority,
       child(token) {
-        log.info({ token }, 'leading')
+        log.info({ leadership: token }, 'leading')
         return child(token)
       },
     },
