@@ -6,7 +6,7 @@ import type {
   Message as AdmissionMessage,
   KeysSnapshot,
 } from '../actors/router/admission/protocol.ts'
-import { startEndpoint } from '../actors/router/io/endpoint.ts'
+import { type Endpoint, startEndpoint } from '../actors/router/io/endpoint.ts'
 import { engineBusy } from '../actors/router/io/engine-counts.ts'
 import { createForwarding, type ForwardTimeouts } from '../actors/router/io/forward.ts'
 import { createMeter } from '../actors/router/io/meter.ts'
@@ -19,6 +19,7 @@ import {
   emptyTable,
   type Mirrored,
   type Message as TableMessage,
+  type TableSnapshot,
 } from '../actors/router/table/protocol.ts'
 import { Seats } from '../actors/router/table/seats.ts'
 import { engineByName } from '../engines/index.ts'
@@ -27,31 +28,32 @@ import type { Logger } from '../kernel/log.ts'
 import type { Metrics } from '../kernel/metrics.ts'
 import { stay } from '../kernel/step.ts'
 import type { System } from '../kernel/system.ts'
+import type { MirrorEffect, MirrorMessage, MirrorState } from '../transport/mirror-state.ts'
 
 export type RoutingOptions = {
   system: System
   metrics: Metrics
   log: Logger
-  listen: { host: string; port: number }
   limits: { bodyBytes: number; bufferedBytes: number }
   timeouts: ForwardTimeouts
   /** The key that a replica's engine expects. */
   keyOf(replica: string): string
   /** Live requests and ghosts by replica, once a second. */
-  report(holds: Readonly<Record<string, number>>, revision: number): void
-  /** The mirror that feeds the table; without one it is fed by `routing.mirrored`. */
-  mirror?(owner: (event: Mirrored) => void): ChildSpec<never, never, never>
+  report(holds: Record<string, number>, revision: number): void
+  /** What feeds the table; without it `mirrored` does. */
+  mirror?(owner: (event: Mirrored) => void): ChildSpec<MirrorState, MirrorMessage, MirrorEffect>
 }
 
 export interface Routing {
-  readonly port: number
-  /** What the mirror tells. */
   mirrored(event: Mirrored): void
-  /** A key that works no longer, whatever the mirror still holds. */
-  revoked(sha256: string): void
+  readonly admission: Ref<AdmissionMessage>
+  /** Resolves when table and keys are known: before that every request would be refused. */
+  readonly listed: Promise<unknown>
+  /** Begins to serve; the port. Throws what the HTTP server does where it cannot listen. */
+  listen(address: { host: string; port: number }): Promise<number>
   /** What this router has at work at this moment. */
   readonly now: { held: number; running: number; bufferedBytes: number; seats: Seats }
-  /** Lets requests finish for at most `drainMs`. */
+  /** Lets requests finish for at most `drainMs`, then ends them and the endpoint. */
   stop(drainMs: number): Promise<void>
 }
 
@@ -65,18 +67,18 @@ const steady = {
   stopMs: 1000,
 } as const
 
-/** Starts actors and endpoint. Throws what the HTTP server does where it cannot listen. */
-export async function startRouting(options: RoutingOptions): Promise<Routing> {
+/** Starts the actors; nothing is served before `listen`. */
+export function startRouting(options: RoutingOptions): Routing {
   const { system, metrics, log, limits, keyOf } = options
   const seats = new Seats()
-  const published = { current: emptyTable }
-  const keys: { current: KeysSnapshot } = { current: new Map() }
   const gate = openGate()
   const buffers = new Buffers(limits.bufferedBytes)
-  const forwarding = createForwarding(options.timeouts, keyOf)
-
+  const forward = createForwarding(options.timeouts, keyOf)
   const tableAt = system.address<TableMessage>('table')
   const admissionAt = system.address<AdmissionMessage>('admission')
+  const tables = new Published<TableSnapshot>(emptyTable)
+  const keys = new Published<KeysSnapshot>(new Map())
+
   const mirrored = (event: Mirrored): void => {
     for (const at of [tableAt, admissionAt] as Ref<Mirrored>[]) {
       if (!at.tell(event)) log.error({ actor: at.name }, 'a change of the table was not taken')
@@ -84,60 +86,64 @@ export async function startRouting(options: RoutingOptions): Promise<Routing> {
   }
   const warn = (key: string, problem: string): void =>
     log.warn({ key, problem }, 'an entry of the table cannot be read')
-  const tablePorts = {
-    busy: (route: Parameters<typeof engineBusy>[0]) => engineBusy(route, keyOf(route.replica)),
-    report: options.report,
-    forget: (replica: string) => forwarding.forget(replica),
-    warn,
-  }
-  const publish = (it: KeysSnapshot): void => {
-    keys.current = it
-  }
+  const tableActor = table(
+    {
+      publish: (it) => tables.publish(it, it.listed),
+      busy: (route) => engineBusy(route, keyOf(route.replica)),
+      report: options.report,
+      forget: (replica) => forward.forget(replica),
+      warn,
+    },
+    seats,
+  )
+  const admissionActor = admission({ publish: (it) => keys.publish(it, true), warn })
   system.spawn({
     ...steady,
     name: 'routes',
     behaviour: group,
-    // whoever holds the table starts with the mirror, which then tells it all anew
+    // with whoever holds a part of the table the mirror starts too, which then tells it all anew
     strategy: 'rest-for-one',
     children: [
-      { ...steady, name: 'table', at: tableAt, behaviour: table(tablePorts, published, seats) },
-      { ...steady, name: 'admission', at: admissionAt, behaviour: admission({ publish, warn }) },
+      { ...steady, name: 'table', at: tableAt, behaviour: tableActor },
+      { ...steady, name: 'admission', at: admissionAt, behaviour: admissionActor },
       ...(options.mirror ? [options.mirror(mirrored)] : []),
     ],
   })
 
-  let turn = 0
+  const ids = randomBytes(9).toString('base64url')
   let requests = 0
-  const prefix = randomBytes(9).toString('base64url')
-  const ports = {
-    table: published,
+  let turns = 0
+  let ending = false
+  const ports: PathPorts = {
+    table: tables,
     keys,
     seats,
     gate,
     buffers,
-    forward: forwarding,
-    meter: createMeter(metrics, {
-      gate,
-      seats,
-      buffers,
-      tableRevision: () => published.current.revision,
-    }),
+    forward,
+    meter: createMeter(metrics, { gate, seats, buffers, tables }),
     tell: gatherTryEnds((tries) => tableAt.tell({ type: 'ended', tries })),
     alwaysStream: (engine) => engineByName(engine)?.alwaysStream ?? false,
     digest: (secret) => createHash('sha256').update(secret).digest('hex'),
-    newId: () => `req_${prefix}${(requests++).toString(36)}`,
-    nextTurn: () => turn++,
+    newId: () => `req_${ids}${(requests++).toString(36)}`,
+    nextTurn: () => turns++,
     now: () => performance.now(),
     metricsPage: async () => ({ type: metrics.contentType, text: await metrics.text() }),
     bodyLimitBytes: limits.bodyBytes,
-    ending: false,
-  } satisfies PathPorts as { -readonly [K in keyof PathPorts]: PathPorts[K] }
+    get ending() {
+      return ending
+    },
+  }
   const path = createPath(ports)
-  const endpoint = await startEndpoint(options.listen, path)
+  let endpoint: Endpoint | null = null
   return {
-    port: endpoint.port,
     mirrored,
-    revoked: (sha256) => void admissionAt.tell({ type: 'revoked', sha256 }),
+    admission: admissionAt,
+    listed: Promise.all([tables.listed, keys.listed]),
+    async listen(address) {
+      endpoint = await startEndpoint(address, path)
+      return endpoint.port
+    },
     now: {
       get held() {
         return gate.held
@@ -151,10 +157,29 @@ export async function startRouting(options: RoutingOptions): Promise<Routing> {
       seats,
     },
     async stop(drainMs) {
-      ports.ending = true
-      await endpoint.stop(drainMs)
-      await forwarding.close()
+      ending = true
+      await endpoint?.stop(drainMs)
+      await forward.close()
     },
+  }
+}
+
+/** What an actor publishes and the request path reads. */
+class Published<S> {
+  current: S
+  readonly listed: Promise<void>
+  #resolve: () => void = () => {}
+
+  constructor(first: S) {
+    this.current = first
+    this.listed = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+  }
+
+  publish(snapshot: S, isListed: boolean): void {
+    this.current = snapshot
+    if (isListed) this.#resolve()
   }
 }
 

@@ -39,11 +39,10 @@ export async function startTestRouter(options: RouterOptions = {}): Promise<Test
     },
   })
   const reports: Record<string, number>[] = []
-  const routing = await startRouting({
+  const routing = startRouting({
     system,
     metrics: createMetrics({ program: 'llmgw-router', name: 'test' }),
     log: createLogger({ name: 'test', level: 'warn' }),
-    listen: { host: '127.0.0.1', port: 0 },
     limits: { bodyBytes: 32 << 20, bufferedBytes: 256 << 20, ...options.limits },
     timeouts: { connectMs: 2000, firstByteMs: 30_000, idleMs: 30_000, ...options.timeouts },
     keyOf: (replica) => `key-of-${replica}`,
@@ -76,7 +75,8 @@ export async function startTestRouter(options: RouterOptions = {}): Promise<Test
     revision,
   })
   for (const [replica, port] of Object.entries(options.engines ?? {})) route({ replica, port })
-  await delay(5) // for the table to be published
+  await routing.listed
+  const port = await routing.listen({ host: '127.0.0.1', port: 0 })
   const left = () => {
     const { held, running, bufferedBytes, seats } = routing.now
     const ghosts = [...seats.all()].map((it) => [it.replica, it.sittings.size, it.ghosts.length])
@@ -88,7 +88,7 @@ export async function startTestRouter(options: RouterOptions = {}): Promise<Test
   return {
     ...routing,
     now: routing.now,
-    url: `http://127.0.0.1:${routing.port}`,
+    url: `http://127.0.0.1:${port}`,
     reports,
     route,
     unroute(replica) {

@@ -3,18 +3,21 @@ import type { Metrics } from '../../../kernel/metrics.ts'
 import type { Gate } from '../admission/gate.ts'
 import type { Buffers } from '../request/buffers.ts'
 import type { Meter } from '../request/ports.ts'
+import type { TableSnapshot } from '../table/protocol.ts'
 import type { Seats } from '../table/seats.ts'
 
 /** What is read at each scrape. */
-export type Gauges = { gate: Gate; seats: Seats; buffers: Buffers; tableRevision(): number }
+export type Gauges = {
+  gate: Gate
+  seats: Seats
+  buffers: Buffers
+  tables: { readonly current: TableSnapshot }
+}
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
 /** `model` is a known one's name, or empty. */
-export function createMeter(
-  metrics: Metrics,
-  { gate, seats, buffers, tableRevision }: Gauges,
-): Meter {
+export function createMeter(metrics: Metrics, { gate, seats, buffers, tables }: Gauges): Meter {
   const requests = metrics.counter({
     name: 'llmgw_requests_total',
     help: 'Requests by status; 499: the client left',
@@ -71,7 +74,7 @@ export function createMeter(
     name: 'llmgw_table_revision',
     help: 'Revision of the routing table',
     labels: [],
-    collect: (set) => set({}, tableRevision()),
+    collect: (set) => set({}, tables.current.revision),
   })
   return {
     ended(status, model, durationMs) {

@@ -5,14 +5,13 @@ import type { Message, TableSnapshot } from './protocol.ts'
 import type { Seats } from './seats.ts'
 import { type Effect, init, type State, transition } from './state.ts'
 
-/** What the request path reads: the newest snapshot. */
-export type Published<S> = { current: S }
-
 export interface TablePorts {
+  /** Replaces the table that the request path reads. */
+  publish(snapshot: TableSnapshot): void
   /** Requests that run or wait in the replica's engine, read after the call; null where it does not tell. Never throws. */
   busy(route: Route): Promise<number | null>
   /** Live requests and ghosts by replica, said to the leader. */
-  report(holds: Readonly<Record<string, number>>, revision: number): void
+  report(holds: Record<string, number>, revision: number): void
   /** No request will go to that replica any more. */
   forget(replica: string): void
   warn(key: string, problem: string): void
@@ -21,18 +20,13 @@ export interface TablePorts {
 /** After an engine has told its counts, so long for ends that it sent before to arrive on other connections. */
 const graceMs = 100
 
-export const table = (
-  ports: TablePorts,
-  published: Published<TableSnapshot>,
-  seats: Seats,
-): Behaviour<State, Message, Effect> => ({
+export const table = (ports: TablePorts, seats: Seats): Behaviour<State, Message, Effect> => ({
   init,
   transition,
   perform(effect, self) {
     switch (effect.do) {
       case 'publish':
-        published.current = effect.snapshot
-        return
+        return ports.publish(effect.snapshot)
       case 'recall': {
         // counters outlive a crash of this actor
         const replicas = [...seats.all()].filter((it) => it.ghosts.length > 0)
