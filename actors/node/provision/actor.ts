@@ -1,17 +1,9 @@
 // The installer of a node's engines: what it needs of the world, and how its effects are performed.
-import type { InstallForm } from '../../../engines/engine.ts'
 import type { Behaviour } from '../../../kernel/actor.ts'
 import { messageOf, toFailure } from '../../../kernel/errors.ts'
 import type { Progress } from '../../../transport/contract/node.ts'
 import type { Event, Message, Ready, Verdict } from './protocol.ts'
-import { type Effect, init, type State, transition } from './state.ts'
-
-export type InstallRequest = {
-  engine: string
-  /** Tried in order. */
-  forms: readonly InstallForm[]
-  refused: readonly Verdict[]
-}
+import { type Effect, type InstallRequest, init, type State, transition } from './state.ts'
 
 export interface Ports {
   /** What was remembered last; nothing on a new machine. */
@@ -48,11 +40,11 @@ export const provisioner = (
           .remember(effect.verdicts)
           .catch((error) => ports.warn(`what is known of engines is not kept: ${messageOf(error)}`))
       case 'install': {
-        const { engine, attempt, forms, refused } = effect
+        const { engine, attempt } = effect
         const onProgress = (progress: Progress): void => {
           self.tell({ type: 'progressed', engine, attempt, progress })
         }
-        return void ports.install({ engine, forms, refused }, onProgress).then(
+        return void ports.install(effect, onProgress).then(
           (ready) => self.tell({ type: 'installed', engine, attempt, ready }),
           (error) => {
             const details = { engine, tried: messageOf(error) }

@@ -22,17 +22,17 @@ export type State =
     }
 type Open = Extract<State, { phase: 'open' }>
 
+export type InstallRequest = {
+  engine: string
+  /** Tried in order. */
+  forms: readonly InstallForm[]
+  /** Builds that are not to be used. */
+  refused: readonly Verdict[]
+}
+
 export type Effect =
   | { do: 'recall' }
-  | {
-      do: 'install'
-      engine: string
-      attempt: number
-      /** Tried in order. */
-      forms: readonly InstallForm[]
-      /** Builds that are not to be used. */
-      refused: readonly Verdict[]
-    }
+  | ({ do: 'install'; attempt: number } & InstallRequest)
   | { do: 'remember'; verdicts: readonly Verdict[] }
   | { do: 'tell'; to: Asker; event: ProvisionEvent }
   | { do: 'say'; event: Event }

@@ -5,10 +5,17 @@ import { fileURLToPath } from 'node:url'
 import { ExecaError, execa } from 'execa'
 import type { InstallForm } from '../../../../engines/engine.ts'
 import type { Artifact } from '../../../../transport/contract/artifact.ts'
+import type { Progress } from '../../../../transport/contract/node.ts'
 import { fetchArtifact } from '../../files/io/fetch-artifact.ts'
 import type { Argv } from '../protocol.ts'
 import { uv } from '../uv.ts'
-import type { Context } from './ports.ts'
+
+export type Context = {
+  /** Where environments are made. */
+  dir: string
+  onProgress: (progress: Progress) => void
+  signal: AbortSignal
+}
 
 type WheelForm = Extract<InstallForm, { form: 'python' }>
 

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { InstallForm } from '../../../../engines/engine.ts'
 import { LlmgwError, messageOf } from '../../../../kernel/errors.ts'
-import type { Progress } from '../../../../transport/contract/node.ts'
 import { fullOr } from '../../files/io/disk.ts'
-import type { InstallRequest, Ports } from '../actor.ts'
+import type { Ports } from '../actor.ts'
 import type { Ready, Verdict } from '../protocol.ts'
+import type { InstallRequest } from '../state.ts'
 import { fromPath } from './from-path.ts'
-import { fromWheel } from './from-wheel.ts'
+import { type Context, fromWheel } from './from-wheel.ts'
 
 export type Options = {
   /** Where engines are kept; engines of other users can read it if they can enter its parents. */
@@ -74,12 +74,6 @@ function verdictsIn(text: string, warn: (problem: string) => void): Verdict[] {
     warn(messageOf(error))
     return []
   }
-}
-
-export type Context = {
-  dir: string
-  onProgress: (progress: Progress) => void
-  signal: AbortSignal
 }
 
 /** The first form that is had and not refused; why earlier ones were not stands in its note. */
