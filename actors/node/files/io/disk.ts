@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { LlmgwError } from '../../../../kernel/errors.ts'
 
 /** Bytes that this program may still write on the disk of an existing folder. */
-export async function freeBytesOf(dir: string): Promise<number> {
+async function freeBytesOf(dir: string): Promise<number> {
   const { bavail, bsize } = await statfs(dir)
   return bavail * bsize
 }
