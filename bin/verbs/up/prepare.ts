@@ -43,9 +43,9 @@ const drainMs = 5_000
 export async function instanceOf(
   paths: Layout,
   wanted: { host?: string; port?: number },
-): Promise<{ memory: Memory; fresh: boolean }> {
+): Promise<Memory> {
   const before = readMemory(paths)
-  const memory: Memory = {
+  return {
     version: 1,
     name: before?.name ?? machineName(),
     natsPort: before?.natsPort ?? (await freePort()),
@@ -55,7 +55,6 @@ export async function instanceOf(
     model: before?.model ?? null,
     keyId: before?.keyId ?? null,
   }
-  return { memory, fresh: before === null || !existsSync(join(paths.nats, 'jetstream')) }
 }
 
 /** Throws LLMGW_PORT_IN_USE unless the endpoint's port can be had alone. The routers share it afterwards, so that they would not notice. */
@@ -133,7 +132,7 @@ const which = async (command: string): Promise<string> =>
 export async function programs(
   paths: Layout,
   memory: Memory,
-  options: { natsServer: string; fresh: boolean },
+  natsServer: string,
 ): Promise<ProcessSpec[]> {
   const identity = await createIdentity(paths.dir)
   const credentials = async (role: Role, name: string): Promise<string> => {
@@ -160,7 +159,8 @@ export async function programs(
     name: 'leader-1',
     nats: await nats('leader', 'leader-1'),
     engineSecretFile: engineSecretPath(paths.dir),
-    freshStore: options.fresh,
+    // one leader and one server: whoever finds no lease here has just made the store
+    freshStore: true,
   }
   const node = {
     version: 1,
@@ -179,7 +179,7 @@ export async function programs(
   return [
     {
       name: 'nats-server',
-      argv: [options.natsServer, '-c', paths.natsConfig],
+      argv: [natsServer, '-c', paths.natsConfig],
       env: environment(paths.natsConfig),
       cwd: paths.nats,
       stop: ladder('SIGTERM'),

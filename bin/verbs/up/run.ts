@@ -51,7 +51,7 @@ type Scene = { voice: Voice; signal: AbortSignal }
 async function supervise(paths: Layout, options: UpOptions, scene: Scene): Promise<void> {
   const say = progress(scene.voice.line)
   const before = readMemory(paths)
-  const { memory, fresh } = await instanceOf(paths, options)
+  const memory = await instanceOf(paths, options)
   const running = programsOf(paths).filter((it) => it.pid !== null)
   const ours = running.some((it) => it.name === 'llmgw-router')
   if (!ours || before?.port !== memory.port || before.host !== memory.host) {
@@ -59,7 +59,7 @@ async function supervise(paths: Layout, options: UpOptions, scene: Scene): Promi
   }
   if (running.length > 0) say('llmgw', `taking over ${running.map((it) => it.unit).join(', ')}`)
   const server = await natsServer(paths, options.natsServer, say)
-  const specs = await programs(paths, memory, { natsServer: server, fresh })
+  const specs = await programs(paths, memory, server)
   writeMemory(paths, memory)
   const keeper = keepRunning(paths, specs, say)
   try {
