@@ -34,15 +34,12 @@ export type Role = (typeof roles)[number]
 
 type Permissions = { publish: readonly string[]; subscribe: readonly string[]; answers: boolean }
 
-/** Reads of one bucket by a mirror: stream info, an ordered consumer, its acknowledgements. */
+/** Reads of one bucket by a mirror: stream info, the newest entry, and an ordered consumer. */
 const readBucket = (bucket: string): string[] => [
-  '$JS.API.INFO',
   `$JS.API.STREAM.INFO.KV_${bucket}`,
   `$JS.API.STREAM.MSG.GET.KV_${bucket}`,
-  `$JS.API.CONSUMER.CREATE.KV_${bucket}`,
   `$JS.API.CONSUMER.CREATE.KV_${bucket}.>`,
   `$JS.API.CONSUMER.DELETE.KV_${bucket}.>`,
-  `$JS.API.CONSUMER.INFO.KV_${bucket}.>`,
   '$JS.FC.>',
 ]
 
