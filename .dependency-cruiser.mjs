@@ -84,10 +84,18 @@ export default {
     row('actor', { path: `${own}/actor\\.ts$` }, [
       ...kernel,
       ...contract,
+      ...engines,
       ...protocol,
       ...ownPure,
       '^transport/bridge\\.ts$',
     ]),
+    {
+      name: 'actor-engine-types',
+      comment: 'ports may speak of a description; what it holds is asked in pure files and io',
+      severity: 'error',
+      from: { path: actor },
+      to: { path: engines, dependencyTypesNot: ['type-only'] },
+    },
     row('io', { path: '^(actors/[^/]+)/.*io/' }, [...kernel, '^transport/', ...engines, '^$1/']),
     {
       name: 'io-actor-types',

@@ -52,9 +52,14 @@ function product(node: ts.Expression): number | undefined {
 
 const shown = (node: ts.Expression) => String(product(node) ?? `\`${node.getText()}\``)
 
-/** The field that holds the list or object in which a field stands: one comment may speak for all of it. */
-const listOf = (node: ts.Node) =>
-  ts.isPropertyAssignment(node) ? ts.findAncestor(node.parent, ts.isPropertyAssignment) : undefined
+/** What holds the list or object in which a field stands: one comment may speak for all of it. */
+const listOf = (field: ts.Node) =>
+  ts.isPropertyAssignment(field)
+    ? ts.findAncestor(
+        field.parent,
+        (node) => ts.isPropertyAssignment(node) || ts.isVariableStatement(node),
+      )
+    : undefined
 
 /** The text of the comment before or behind a node, as one line. */
 function commentOf(node: ts.Node | undefined, text: string): string {

@@ -1,3 +1,5 @@
+import type {} from '../../engines/good.ts'
+import '../../engines/good.ts' // actor-engine-types
 import './plan.ts'
 import '../two/protocol.ts'
 import '../../kernel/clock.ts'
