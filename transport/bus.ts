@@ -12,6 +12,7 @@ import type { ZodType } from 'zod'
 import { failure, LlmgwError, messageOf } from '../kernel/errors.ts'
 import { maxMessageBytes, type Outcome } from './contract/envelope.ts'
 import { subjects } from './contract/subjects.ts'
+import { exchange } from './exchange.ts'
 import { openAnswer, openMessage, packAnswer, packMessage } from './wire.ts'
 
 export type BusStatus =
@@ -129,25 +130,72 @@ async function firstConnection(options: BusOptions): Promise<NatsConnection> {
 }
 
 function createBus(connection: NatsConnection, { name, log }: BusOptions): NatsBus {
-  let epoch = 1
-  let connected = true
-  let serverVersion = connection.info?.version ?? ''
+  const life = followLife(connection, log)
   const dropped = { malformed: 0, version: 0, expired: 0, failed: 0 }
+  const bus: NatsBus = {
+    name,
+    connection,
+    dropped,
+    onStatus: life.onStatus,
+    get epoch() {
+      return life.epoch
+    },
+    get connected() {
+      return life.connected
+    },
+    get serverVersion() {
+      return life.serverVersion
+    },
+    request: (subject, body, answer, options) =>
+      request(bus, { subject, body, answer, ...options }),
+    publish(subject, body) {
+      if (!life.connected || connection.isClosed()) return
+      connection.publish(subject, packMessage({ id: randomUUID(), body }))
+    },
+    subscribe(subject, handler) {
+      const subscription = connection.subscribe(subject, {
+        callback: (error, message) => {
+          if (error) log?.error({ subject, error }, 'the subscription ended')
+          else receive(message, handler, { connection, dropped, log })
+        },
+      })
+      return { stop: () => subscription.unsubscribe() }
+    },
+    async close() {
+      // what was answered last is still on its way
+      const flushed = life.connected ? connection.flush() : Promise.resolve()
+      await Promise.race([flushed, delay(flushMs)]).catch(() => undefined)
+      await connection.close()
+    },
+  }
+  return bus
+}
+
+/** Status of a connection as it changes. */
+function followLife(connection: NatsConnection, log: BusLog | undefined) {
   const listeners = new Set<(status: BusStatus) => void>()
-  const tell = (status: BusStatus) => {
+  const life = {
+    epoch: 1,
+    connected: true,
+    serverVersion: connection.info?.version ?? '',
+    onStatus(listener: (status: BusStatus) => void) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+  const tell = (status: BusStatus): void => {
     for (const listener of listeners) listener(status)
   }
-
-  const follow = async () => {
+  const follow = async (): Promise<void> => {
     for await (const status of connection.status()) {
-      if (status.type === 'disconnect' && connected) {
-        connected = false
+      if (status.type === 'disconnect' && life.connected) {
+        life.connected = false
         tell({ type: 'disconnected', reason: `lost the connection to ${status.server}` })
       } else if (status.type === 'reconnect') {
-        connected = true
-        epoch += 1
-        serverVersion = connection.info?.version ?? serverVersion
-        tell({ type: 'connected', epoch })
+        life.connected = true
+        life.epoch += 1
+        life.serverVersion = connection.info?.version ?? life.serverVersion
+        tell({ type: 'connected', epoch: life.epoch })
       } else if (status.type === 'error') {
         log?.warn({ error: status.error }, 'nats-server refused something')
       }
@@ -155,95 +203,82 @@ function createBus(connection: NatsConnection, { name, log }: BusOptions): NatsB
   }
   void follow()
   void connection.closed().then((reason) => {
-    connected = false
+    life.connected = false
     tell({ type: 'closed', reason: reason ? messageOf(reason) : 'closed by this program' })
   })
+  return life
+}
 
-  const receive = (message: Msg, handler: (message: Incoming) => void) => {
-    const { subject } = message
-    const opened = openMessage(message.data, subject)
-    if (!opened.ok) {
-      dropped[opened.error.code === 'LLMGW_WIRE_VERSION' ? 'version' : 'malformed'] += 1
-      log?.warn({ subject, problem: opened.error.message }, 'dropped a message')
-      message.respond(packAnswer(subject, '', opened))
-      return
-    }
-    const { id, body, trace = null, remainingMs = null } = opened.value
-    if (remainingMs === 0) {
-      dropped.expired += 1
-      return
-    }
-    let answered = false
-    const reply = (outcome: Outcome<unknown>) => {
-      if (answered) return
-      answered = true
-      if (!connection.isClosed()) message.respond(packAnswer(subject, id, outcome))
-    }
-    try {
-      handler({ subject, body, remainingMs, trace, reply })
-    } catch (error) {
-      // thrown on, it would end the reading of the whole connection
-      dropped.failed += 1
-      log?.error({ subject, error }, 'a handler threw')
-      reply({ ok: false, error: failure('LLMGW_HANDLER_FAILED', { subject }) })
-    }
+type Asked<A> = {
+  subject: string
+  body: unknown
+  answer: ZodType<A>
+  withinMs: number
+  trace?: string
+}
+
+async function request<A>(bus: NatsBus, asked: Asked<A>): Promise<Outcome<A>> {
+  const { subject, body, answer, withinMs, trace } = asked
+  const remainingMs = Math.ceil(Math.min(withinMs, 3_600_000))
+  const refuse = (problem: string): Outcome<never> => ({
+    ok: false,
+    error: failure('LLMGW_BAD_MESSAGE', { subject, problem }),
+  })
+  let bytes: Uint8Array
+  try {
+    bytes = packMessage({ id: randomUUID(), remainingMs, body, ...(trace ? { trace } : {}) })
+  } catch (thrown) {
+    return refuse(messageOf(thrown))
   }
+  if (bytes.byteLength > maxMessageBytes) return refuse(`it has ${bytes.byteLength} bytes`)
+  try {
+    const message = await exchange(bus, remainingMs, (timeout) =>
+      bus.connection.request(subject, bytes, { timeout }),
+    )
+    return openAnswer(message.data, subject, answer)
+  } catch (thrown) {
+    return unanswered(thrown, subject, withinMs)
+  }
+}
 
-  return {
-    name,
-    connection,
-    dropped,
-    get epoch() {
-      return epoch
-    },
-    get connected() {
-      return connected
-    },
-    get serverVersion() {
-      return serverVersion
-    },
-    async request(subject, body, answer, { withinMs, trace }) {
-      const remainingMs = Math.ceil(Math.min(withinMs, 3_600_000))
-      const refuse = (problem: string): Outcome<never> => ({
-        ok: false,
-        error: failure('LLMGW_BAD_MESSAGE', { subject, problem }),
-      })
-      let bytes: Uint8Array
-      try {
-        bytes = packMessage({ id: randomUUID(), remainingMs, body, ...(trace ? { trace } : {}) })
-      } catch (thrown) {
-        return refuse(messageOf(thrown))
-      }
-      if (bytes.byteLength > maxMessageBytes) return refuse(`it has ${bytes.byteLength} bytes`)
-      try {
-        const message = await connection.request(subject, bytes, { timeout: remainingMs })
-        return openAnswer(message.data, subject, answer)
-      } catch (thrown) {
-        return unanswered(thrown, subject, withinMs)
-      }
-    },
-    publish(subject, body) {
-      if (!connected || connection.isClosed()) return
-      connection.publish(subject, packMessage({ id: randomUUID(), body }))
-    },
-    subscribe(subject, handler) {
-      const subscription = connection.subscribe(subject, {
-        callback: (error, message) => {
-          if (error) log?.error({ subject, error }, 'the subscription ended')
-          else receive(message, handler)
-        },
-      })
-      return { stop: () => subscription.unsubscribe() }
-    },
-    onStatus(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    async close() {
-      // what was answered last is still on its way
-      if (connected) await Promise.race([connection.flush(), delay(flushMs)]).catch(() => undefined)
-      await connection.close()
-    },
+type Receiver = {
+  connection: NatsConnection
+  dropped: Record<Drop, number>
+  log: BusLog | undefined
+}
+
+/** From the wire to the handler; what is wrong ends here. */
+function receive(
+  message: Msg,
+  handler: (message: Incoming) => void,
+  { connection, dropped, log }: Receiver,
+): void {
+  const { subject } = message
+  const opened = openMessage(message.data, subject)
+  if (!opened.ok) {
+    dropped[opened.error.code === 'LLMGW_WIRE_VERSION' ? 'version' : 'malformed'] += 1
+    log?.warn({ subject, problem: opened.error.message }, 'dropped a message')
+    message.respond(packAnswer(subject, '', opened))
+    return
+  }
+  const { id, body, trace = null, remainingMs = null } = opened.value
+  if (remainingMs === 0) {
+    dropped.expired += 1
+    return
+  }
+  let answered = false
+  const reply = (outcome: Outcome<unknown>): void => {
+    if (answered || connection.isClosed()) return
+    answered = true
+    message.respond(packAnswer(subject, id, outcome))
+  }
+  try {
+    handler({ subject, body, remainingMs, trace, reply })
+  } catch (error) {
+    // thrown on, it would end the reading of the whole connection
+    dropped.failed += 1
+    log?.error({ subject, error }, 'a handler threw')
+    reply({ ok: false, error: failure('LLMGW_HANDLER_FAILED', { subject }) })
   }
 }
 

@@ -2,7 +2,6 @@
 import {
   DiscardPolicy,
   JetStreamApiError,
-  type JetStreamClient,
   type JetStreamManager,
   jetstream,
   jetstreamManager,
@@ -11,10 +10,11 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { Kvm } from '@nats-io/kv'
+import { type KV, Kvm } from '@nats-io/kv'
 import { headers } from '@nats-io/transport-node'
 import { messageOf } from '../kernel/errors.ts'
 import type { NatsBus } from './bus.ts'
+import { exchange } from './exchange.ts'
 
 /** For a request to the server's interface; an election of a bucket's leader fits in. */
 const apiTimeoutMs = 10_000
@@ -49,8 +49,8 @@ type BucketInfo = {
 
 export type RawEntry = { key: string; bytes: Uint8Array; revision: number; deleted: boolean }
 
-/** `after`: the highest revision of `subjectKey`, else the write is refused; 0 for none. */
-type Expectation = { subjectKey: string; after: number }
+/** Refused unless `after` is the highest revision of `subjectKey`; 0 for none. */
+type Expectation = { subjectKey: string; after: number; withinMs: number }
 
 type Written =
   | { ok: true; revision: number }
@@ -66,36 +66,69 @@ interface WatchEvents {
 
 export interface JetStream {
   /** Undefined where there is no such bucket. */
-  info(bucket: string): Promise<BucketInfo | undefined>
+  info(bucket: string, withinMs?: number): Promise<BucketInfo | undefined>
   /** False where another was quicker to make it. */
   create(settings: BucketSettings): Promise<boolean>
   /** The newest entry of a key, or of all, as the stream's leader has it. */
-  newest(bucket: string, key: string): Promise<RawEntry | undefined>
+  newest(bucket: string, key: string, withinMs?: number): Promise<RawEntry | undefined>
   /** One try: its outcome may be unknown. A null value deletes. */
   write(
     bucket: string,
     key: string,
     value: Uint8Array | null,
     expect: Expectation,
-    withinMs: number,
   ): Promise<Written>
   /** All entries and then each change, in the order of revisions, until `stop`. */
   watch(bucket: string, on: WatchEvents): { stop(): void }
 }
 
+/** Without `withinMs` its requests wait ten seconds. All of them wait for a connection, and fail when it is lost. */
 export const openJetStream = (bus: NatsBus): JetStream => {
   const client = jetstream(bus.connection, { timeout: apiTimeoutMs })
   // without the check of the account, which not every role may ask for
   const managing = jetstreamManager(bus.connection, { checkAPI: false, timeout: apiTimeoutMs })
+  const info: JetStream['info'] = (bucket, withinMs = apiTimeoutMs) =>
+    exchange(bus, withinMs, async () => bucketInfo(await managing, bucket))
+  const newest: JetStream['newest'] = (bucket, key, withinMs = apiTimeoutMs) =>
+    exchange(bus, withinMs, async () => newestEntry(await managing, bucket, key))
+  const open: Reads['open'] = (bucket) => {
+    let abandoned = false
+    return exchange(bus, apiTimeoutMs, async () => {
+      const changes = await (await new Kvm(client).open(bucket)).watch()
+      if (abandoned) changes.stop()
+      return changes
+    }).catch((thrown: unknown) => {
+      abandoned = true
+      throw thrown
+    })
+  }
   return {
-    info: async (bucket) => bucketInfo(await managing, bucket),
-    create: async (settings) => create(await managing, settings),
-    newest: async (bucket, key) => newest(await managing, bucket, key),
-    write: (...write) => writeOnce(client, ...write),
+    info,
+    newest,
+    create: (settings) =>
+      exchange(bus, apiTimeoutMs, async () => createBucket(await managing, settings)),
+    write: (bucket, key, value, { subjectKey, after, withinMs }) =>
+      exchange(bus, withinMs, (timeout) =>
+        client.publish(subjectOf(bucket, key), value ?? new Uint8Array(), {
+          timeout,
+          retries: 1,
+          expect: {
+            lastSubjectSequence: after,
+            lastSubjectSequenceSubject: subjectOf(bucket, subjectKey),
+          },
+          ...(value === null ? deletion() : {}),
+        }),
+      ).then(
+        ({ seq }): Written => ({ ok: true, revision: seq }),
+        (thrown: unknown): Written => {
+          const why = mismatches.includes(codeOf(thrown)) ? 'mismatch' : 'unknown'
+          return { ok: false, why, problem: messageOf(thrown) }
+        },
+      ),
     watch(bucket, on) {
       const aborted = new AbortController()
       const { signal } = aborted
-      watch(client, managing, bucket, on, signal).catch((thrown: unknown) => {
+      watch({ info, newest, open }, bucket, on, signal).catch((thrown: unknown) => {
         if (!signal.aborted) on.ended(messageOf(thrown))
       })
       return { stop: () => aborted.abort() }
@@ -146,7 +179,7 @@ export const bucketConfig = (settings: BucketSettings) =>
     deny_purge: true,
   }) satisfies Partial<StreamConfig>
 
-async function create(manager: JetStreamManager, settings: BucketSettings): Promise<boolean> {
+async function createBucket(manager: JetStreamManager, settings: BucketSettings): Promise<boolean> {
   try {
     // revisions start at a time, so that those of a bucket made again never meet the old ones
     const first_seq = Date.now() * 1000
@@ -158,7 +191,7 @@ async function create(manager: JetStreamManager, settings: BucketSettings): Prom
   }
 }
 
-async function newest(
+async function newestEntry(
   manager: JetStreamManager,
   bucket: string,
   key: string,
@@ -175,43 +208,28 @@ async function newest(
   }
 }
 
-async function writeOnce(
-  client: JetStreamClient,
-  ...[bucket, key, value, expect, withinMs]: Parameters<JetStream['write']>
-): Promise<Written> {
-  const deletion = headers()
-  deletion.set(operationHeader, 'DEL')
-  try {
-    const { seq } = await client.publish(subjectOf(bucket, key), value ?? new Uint8Array(), {
-      timeout: withinMs,
-      retries: 1,
-      expect: {
-        lastSubjectSequence: expect.after,
-        lastSubjectSequenceSubject: subjectOf(bucket, expect.subjectKey),
-      },
-      ...(value === null ? { headers: deletion, ttl: markerTtl } : {}),
-    })
-    return { ok: true, revision: seq }
-  } catch (thrown) {
-    const why = mismatches.includes(codeOf(thrown)) ? 'mismatch' : 'unknown'
-    return { ok: false, why, problem: messageOf(thrown) }
-  }
+function deletion() {
+  const marked = headers()
+  marked.set(operationHeader, 'DEL')
+  return { headers: marked, ttl: markerTtl }
 }
 
+type Reads = Pick<JetStream, 'info' | 'newest'> & {
+  open(bucket: string): Promise<Changes>
+}
+type Changes = Awaited<ReturnType<KV['watch']>>
+
 async function watch(
-  client: JetStreamClient,
-  managing: Promise<JetStreamManager>,
+  reads: Reads,
   bucket: string,
   on: WatchEvents,
   signal: AbortSignal,
 ): Promise<void> {
-  const manager = await managing
-  const info = await bucketInfo(manager, bucket)
+  const info = await reads.info(bucket)
   if (!info) throw new Error(`there is no bucket ${bucket}`)
   // entries may come from a replica that lags: they are complete once this one is among them
-  const head = (await newest(manager, bucket, '>'))?.revision ?? 0
-  const kv = await new Kvm(client).open(bucket)
-  const changes = await kv.watch()
+  const head = (await reads.newest(bucket, '>'))?.revision ?? 0
+  const changes = await reads.open(bucket)
   const stop = (): void => changes.stop()
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()

@@ -61,6 +61,9 @@ const keyPattern = /^[-/=_A-Za-z0-9]+(\.[-/=_A-Za-z0-9]+)*$/
 /** For a write; an election of the bucket's leader fits in. */
 const writeMs = 10_000
 
+/** For each of the two reads of the lease, which are due every second. */
+const lookMs = 1500
+
 /** What came in a message fits, with what is added to it. */
 const maxValueBytes = maxMessageBytes + 64 * 1024
 
@@ -121,17 +124,17 @@ function leaseBucket(jet: JetStream, bucket: string): LeaseBucket {
   return {
     read: () =>
       asStoreFailure(leaseKey, async () => {
-        const info = await jet.info(bucket)
+        const info = await jet.info(bucket, lookMs)
         if (!info) throw failed(leaseKey, `there is no bucket ${bucket}`)
-        const found = await jet.newest(bucket, leaseKey)
+        const found = await jet.newest(bucket, leaseKey, lookMs)
         const { created, streamLeader } = info
         if (!found || found.deleted) return { value: null, revision: 0, created, streamLeader }
         const { value, revision } = readable(found)
         return { value, revision, created, streamLeader }
       }),
     async compareAndSet(value, expect, withinMs) {
-      const after = { subjectKey: leaseKey, after: expect }
-      const written = await jet.write(bucket, leaseKey, encode(value), after, withinMs)
+      const expected = { subjectKey: leaseKey, after: expect, withinMs }
+      const written = await jet.write(bucket, leaseKey, encode(value), expected)
       return written.ok ? written : { ok: false, why: written.why }
     },
   }
@@ -143,8 +146,8 @@ function fencedBucket(jet: JetStream, bucket: string): FencedBucket {
   const write = async (key: string, value: Uint8Array | null): Promise<number> => {
     if (fence === undefined) throw new Error('a fence must be taken before anything is written')
     if (key === fenceKey || !keyPattern.test(key)) throw new Error(`not a key: ${key}`)
-    const expect = { subjectKey: fenceKey, after: fence }
-    const written = await jet.write(bucket, key, value, expect, writeMs)
+    const expect = { subjectKey: fenceKey, after: fence, withinMs: writeMs }
+    const written = await jet.write(bucket, key, value, expect)
     if (written.ok) return written.revision
     if (written.why === 'mismatch') throw new LlmgwError('LLMGW_FENCED', { key })
     throw failed(key, written.problem)
@@ -171,8 +174,8 @@ async function takeFence(jet: JetStream, bucket: string, token: number): Promise
       if (!standing.success) throw failed(fenceKey, 'what stands there is no fence')
       if (standing.data.token > token) throw new LlmgwError('LLMGW_FENCED', { key: fenceKey })
     }
-    const expect = { subjectKey: fenceKey, after: found?.revision ?? 0 }
-    const written = await jet.write(bucket, fenceKey, encode({ token }), expect, writeMs)
+    const expect = { subjectKey: fenceKey, after: found?.revision ?? 0, withinMs: writeMs }
+    const written = await jet.write(bucket, fenceKey, encode({ token }), expect)
     if (written.ok) return written.revision
     if (written.why === 'unknown') throw failed(fenceKey, written.problem)
   }
