@@ -23,7 +23,8 @@ export interface Ref<M> {
 
 /**
  * An actor's own handle, of one incarnation: after its end `tell` refuses and timers are gone.
- * What it tells itself has as much room as what others tell it, and is never dropped for newer ones.
+ * What it tells itself has as much room as what others tell it, is never dropped for newer ones, and ends
+ * with the incarnation too: the next one hears no facts about what it did not begin.
  */
 export interface Self<M> extends Ref<M> {
   /** Always taken, as are the messages of `watch` and `ask`. */
@@ -33,7 +34,7 @@ export interface Self<M> extends Ref<M> {
   spawn<CS, CM, CE>(child: ChildSpec<CS, CM, CE>): Ref<CM>
   /** Resolves when the child and all beneath it have stopped. */
   stop(child: Ref<never>): Promise<void>
-  /** Ends this actor of its own will: reason 'stopped'. */
+  /** Ends this actor of its own will: reason 'stopped'. Effects after this one are not performed. */
   end(): void
   /** Tells the final end exactly once, also of an actor that is already gone. */
   watch(ref: Ref<never>, toMessage: (end: End) => M): void

@@ -52,6 +52,14 @@ export class Mailbox {
     return letter
   }
 
+  /** Takes out all that is the actor's own: it was for the incarnation that has ended. */
+  forgetOwn(): void {
+    for (let left = this.#letters.length; left > 0; left -= 1) {
+      const letter = this.#letters.shift()
+      if (letter && !letter.own) this.#letters.push(letter)
+    }
+  }
+
   #dropOldest(): unknown {
     for (let index = 0; index < this.#letters.length; index += 1) {
       const letter = this.#letters.peekAt(index)

@@ -1,6 +1,13 @@
 // Starts, restarts and stops actors and all beneath them, by the rules of docs/supervision.md.
 import type { End } from './actor.ts'
-import { type Cell, cellFor, type Incarnation, type Next, type Shared } from './cell.ts'
+import {
+  type Cell,
+  cellFor,
+  type During,
+  type Incarnation,
+  type Next,
+  type Shared,
+} from './cell.ts'
 import { type AnySpec, checkSpec } from './child-spec.ts'
 import { type Crash, Life } from './life.ts'
 import { isRestarted, type Reason, spend } from './restart.ts'
@@ -23,15 +30,13 @@ export function spawn(spec: AnySpec, shared: Shared, parent?: Cell): Cell {
 const isTaken = (cell: Cell, name: string) => cell.name === name && cell.phase !== 'ended'
 
 /** Stops an actor for good, children first and in reverse; resolves when all is through. Harmless when repeated. */
-export async function stop(cell: Cell): Promise<void> {
-  await halt(cell)
-  finish(cell, { uid: cell.uid, reason: 'stopped' })
-}
+export const stop = (cell: Cell): Promise<void> =>
+  halt(cell, () => finish(cell, { uid: cell.uid, reason: 'stopped' }))
 
 /** Stops a child at its parent's wish; younger siblings that waited for its restart go on. */
 async function stopChild(child: Cell, parent: Cell): Promise<void> {
   await stop(child)
-  if (parent.life?.live) startIdle(parent)
+  startIdle(parent)
 }
 
 /** Ends an incarnation of its own will. */
@@ -57,13 +62,7 @@ const failed = (life: Incarnation, error: Error): End => ({
   error,
 })
 
-function report(
-  life: Incarnation,
-  error: Error,
-  during: Parameters<Crash>[2],
-  next: Next,
-  of?: string,
-) {
+function report(life: Incarnation, error: Error, during: During, next: Next, of?: string): void {
   const { cell, uid } = life
   cell.shared.onCrash({ path: cell.path, uid, during, ...(of && { of }), error, next })
 }
@@ -90,6 +89,7 @@ function start(cell: Cell): void {
 /** Static children that are to run but do not, in order; by rest-for-one not past one that is still to come back. */
 function startIdle(parent: Cell): void {
   for (const child of parent.have.statics) {
+    if (!parent.life?.live) return
     if (child.phase === 'idle') start(child)
     if (isRestForOne(parent) && isComingBack(child)) return
   }
@@ -105,6 +105,7 @@ function leave(life: Incarnation, next: Next, last: End): void {
   life.cell.phase = 'retiring'
   for (const untie of life.ties) untie()
   life.ties.clear()
+  life.cell.have.mailbox.forgetOwn()
   life.retired = retire(life)
   life.retired.then(() => follow(life, last)).catch(life.cell.shared.fail)
 }
@@ -113,7 +114,7 @@ async function retire(life: Incarnation): Promise<void> {
   const { cell } = life
   await null // what runs now, an effect of this very actor, comes to its end first
   for (const child of cell.dynamics.toReversed()) await stop(child)
-  for (const child of cell.have.statics.toReversed()) await halt(child)
+  for (const child of cell.have.statics.toReversed()) await rest(child)
   await life.close()
 }
 
@@ -134,7 +135,10 @@ async function follow(life: Incarnation, last: End): Promise<void> {
 async function restart(life: Incarnation, delayMs: number): Promise<void> {
   const { cell } = life
   const { parent } = cell
-  if (parent && isRestForOne(parent)) await haltYounger(cell, parent)
+  if (parent && isRestForOne(parent)) {
+    await haltYounger(cell, parent)
+    if (life.halted) startIdle(parent) // stopped meanwhile: they wait for nobody
+  }
   if (life.halted) return
   cell.life = undefined
   cell.phase = 'waiting'
@@ -151,28 +155,37 @@ async function haltYounger(cell: Cell, parent: Cell): Promise<void> {
   const { statics } = parent.have
   const index = statics.indexOf(cell)
   if (index < 0) return
-  for (const sibling of statics.slice(index + 1).toReversed()) {
-    const wasIdle = sibling.phase === 'idle'
-    if (sibling.have.spec.restart !== 'temporary') {
-      await halt(sibling)
-      if (sibling.phase === 'ended') sibling.revive()
-    } else if (!wasIdle) await stop(sibling)
+  const younger = statics.slice(index + 1)
+  for (const sibling of younger.toReversed()) {
+    if (!isTemporary(sibling)) await rest(sibling)
+    else if (sibling.phase !== 'idle') await stop(sibling)
+  }
+  if (!parent.life?.live) return
+  for (const sibling of younger) {
+    if (sibling.phase === 'ended' && !isTemporary(sibling)) sibling.revive()
   }
 }
 
-/** Ends the incarnation of now, if there is one, and takes back a restart that was due. */
-async function halt(cell: Cell): Promise<void> {
+const isTemporary = (cell: Cell) => cell.have.spec.restart === 'temporary'
+
+/** Ends the incarnation of now, if there is one, and takes back a restart that was due; `then` runs at once after it. */
+async function halt(cell: Cell, then: () => void): Promise<void> {
   cell.cancelRestart()
-  if (cell.phase === 'waiting') cell.phase = 'idle'
   const { life } = cell
-  if (!life) return
-  life.halted = true
-  if (life.live) leave(life, 'none', { uid: life.uid, reason: 'stopped' })
-  await life.retired
-  if (cell.life !== life) return
-  cell.life = undefined
-  cell.phase = 'idle'
+  if (life) {
+    life.halted = true
+    if (life.live) leave(life, 'none', { uid: life.uid, reason: 'stopped' })
+    await life.retired
+    if (cell.life === life) cell.life = undefined
+  }
+  then()
 }
+
+/** Ends it to be started again. */
+const rest = (cell: Cell): Promise<void> =>
+  halt(cell, () => {
+    if (cell.phase !== 'ended') cell.phase = 'idle'
+  })
 
 function finish(cell: Cell, last: End): void {
   if (cell.phase === 'ended') return

@@ -37,3 +37,17 @@ t.test('a flood from outside leaves room for own facts, which are bounded too', 
   mailbox.force('due')
   t.equal(mailbox.length, 5)
 })
+
+t.test(
+  'what is the actor’s own can be forgotten, the rest keeps its order and its bound',
+  async (t) => {
+    const mailbox = new Mailbox(3, 'refuse')
+    mailbox.push(1)
+    mailbox.pushOwn('fact')
+    mailbox.push(2)
+    mailbox.force('due')
+    mailbox.forgetOwn()
+    t.same([mailbox.push(3), mailbox.push(4)], ['taken', 'full'])
+    t.same(drain(mailbox), [1, 2, 3])
+  },
+)

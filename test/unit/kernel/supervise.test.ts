@@ -1,4 +1,5 @@
 // Supervision: OTP's table, strategies, escalation, and stops that always come to an end.
+import fc from 'fast-check'
 import t from 'tap'
 import type { Behaviour, ChildSpec, End, Ref } from '../../../kernel/actor.ts'
 import type { RestartType } from '../../../kernel/restart.ts'
@@ -18,6 +19,12 @@ async function pass(clock: Lab['clock'], times = 1): Promise<void> {
   }
 }
 
+/** Lets everything happen until no timer is left. */
+async function quiet(clock: Lab['clock']): Promise<void> {
+  do await pass(clock)
+  while (clock.pending > 0)
+}
+
 /** An actor that writes `+name` at its start and `-name` at its end. */
 function traced(trace: string[], name: string, rest: Partial<ChildSpec<null, Act, Act>> = {}) {
   const behaviour: Behaviour<null, Act, Act> = {
@@ -27,17 +34,34 @@ function traced(trace: string[], name: string, rest: Partial<ChildSpec<null, Act
   return specOf(name, behaviour, rest)
 }
 
-/** A parent with these children; `cell(name)` tells one of them. */
-function family(strategy: 'one-for-one' | 'rest-for-one', restarts: Record<string, RestartType>) {
+/** The same, but its `stopped` takes this long. */
+function slow(spec: ChildSpec<null, Act, Act>, clock: Lab['clock'], endMs: number) {
+  if (endMs === 0) return spec
+  const stopped = async () => {
+    await new Promise<void>((resolve) => clock.after(endMs, resolve))
+    await spec.behaviour.stopped?.(null)
+  }
+  return { ...spec, behaviour: { ...spec.behaviour, stopped } }
+}
+
+type Strategy = 'one-for-one' | 'rest-for-one'
+
+/** A parent with these children; `endMs` is how long each one's `stopped` takes. */
+function family(
+  strategy: Strategy,
+  restarts: Record<string, RestartType>,
+  { intensity = 3, endMs = [] as number[] } = {},
+) {
   const it = lab()
   const trace: string[] = []
   const refs = new Map<string, Ref<Act>>()
-  const children = Object.entries(restarts).map(([name, restart]) => {
+  const children = Object.entries(restarts).map(([name, restart], index) => {
     const at = it.system.address<Act>(name)
     refs.set(name, at)
-    return traced(trace, name, { restart, at })
+    const child = traced(trace, name, { restart, at, intensity })
+    return slow(child, it.clock, endMs[index] ?? 0)
   })
-  const parent = it.system.spawn(traced(trace, 'parent', { children, strategy }))
+  const parent = it.system.spawn(traced(trace, 'parent', { children, strategy, intensity }))
   const tell = (name: string, act: Act) => refs.get(name)?.tell(act)
   /** What happened since it was last asked for. */
   const since = () => trace.splice(0).join(' ')
@@ -327,5 +351,65 @@ t.test(
     await system.stop()
     t.match(deadLetters, [{ path: '/a', why: 'gone' }])
     t.equal(clock.pending, 0)
+  },
+)
+
+/** What may happen to a family: to whom, what, how many turns and how much time before the next. */
+const happenings = fc.array(
+  fc.record({
+    who: fc.constantFrom('a', 'b', 'c', 'parent'),
+    what: fc.constantFrom('crash', 'crash', 'end', 'stop'),
+    turns: fc.nat(5),
+    passMs: fc.nat(30),
+  }),
+  { maxLength: 15 },
+)
+type Story = typeof happenings extends fc.Arbitrary<infer T> ? T : never
+
+/** What is wrong with a family at the end of a story; undefined if nothing is. Ends take 0 to 20 ms. */
+async function faultOf(restarts: RestartType[], strategy: Strategy, story: Story) {
+  const [a, b, c] = restarts
+  if (!a || !b || !c) throw new Error('a family of three')
+  const it = family(strategy, { a, b, c }, { intensity: 20, endMs: [0, 10, 20] })
+  for (const { who, what, turns, passMs } of story) {
+    const child = it.refs.get(who)
+    const act = what === 'crash' ? boom : end
+    if (!child) it.parent.tell(act)
+    else if (what !== 'stop') child.tell(act)
+    else it.parent.tell((self) => void self.stop(child as Ref<never>))
+    await settle(turns)
+    it.clock.advance(passMs)
+  }
+  await quiet(it.clock)
+  for (const [name, ref] of it.refs) {
+    const worked = new Promise((resolve) => ref.tell(() => resolve(true)))
+    const taken = ref.tell(() => {})
+    if (taken && !(await Promise.race([worked, settle()]))) return `${name} takes but does not work`
+  }
+  const stopped = it.system.stop()
+  await quiet(it.clock)
+  await stopped
+  const alive = new Set<string>()
+  for (const step of it.since().split(' ')) {
+    const name = step.slice(1)
+    if (step.startsWith('+') === alive.has(name)) return `${name} lives twice or ends twice`
+    if (step.startsWith('+')) alive.add(name)
+    else alive.delete(name)
+  }
+  return alive.size > 0 ? `${[...alive]} not ended` : undefined
+}
+
+t.test(
+  'whatever happens, nobody lives twice at once, and all is over after the stop',
+  async (t) => {
+    const types = fc.constantFrom<RestartType>('permanent', 'transient', 'temporary')
+    const restarts = fc.array(types, { minLength: 3, maxLength: 3 })
+    const strategies = fc.constantFrom<Strategy>('one-for-one', 'rest-for-one')
+    const faults = fc.asyncProperty(restarts, strategies, happenings, async (...story) => {
+      const fault = await faultOf(...story)
+      if (fault) throw new Error(fault)
+    })
+    const details = await fc.check(faults, { numRuns: 100 })
+    t.equal(await fc.asyncDefaultReportMessage(details), undefined)
   },
 )

@@ -139,3 +139,30 @@ t.test('the Self of a dead incarnation refuses', async (t) => {
   await system.stop()
   t.equal(clock.pending, 0)
 })
+
+t.test('the facts of a dead incarnation are not told to the next', async (t) => {
+  const { system, clock } = lab()
+  const seen: string[] = []
+  const ref = system.spawn(
+    specOf<null, string, string>('a', {
+      init: () => [null, []],
+      transition(state, message) {
+        if (message === 'bad') throw new Error('bad message')
+        return [state, [message]]
+      },
+      perform(effect, self) {
+        seen.push(effect)
+        if (effect !== 'first') return
+        self.tell('fact')
+        self.after(0, 'due')
+        clock.advance(0)
+      },
+    }),
+  )
+  for (const message of ['first', 'bad', 'last']) ref.tell(message)
+  await settle()
+  clock.advance(10)
+  await settle()
+  t.same(seen, ['first', 'last'])
+  await system.stop()
+})
