@@ -8,6 +8,7 @@ import { stripVTControlCharacters } from 'node:util'
  */
 export default async function* testEvents(source) {
   const printed = new Map()
+  const parts = new Map()
   let problems = []
   for await (const { type, data } of source) {
     if (type === 'test:stderr' || type === 'test:stdout') {
@@ -16,12 +17,14 @@ export default async function* testEvents(source) {
     }
     if (type !== 'test:pass' && type !== 'test:fail') continue
     const test = judge(type === 'test:pass', data)
-    if (test === undefined) {
-      if (type === 'test:fail') problems.push(textOf(data.details.error))
+    if (isSkipInside(test, parts, data)) continue
+    if (test.kind === 'assertion' && test.result !== 'skipped') {
+      if (test.result === 'failed') problems.push(textOf(data.details.error))
       continue
     }
     if (test.result === 'failed') {
-      test.problems = test.isFile ? [...problems, printed.get(data.file) ?? ''] : problems
+      const output = test.kind === 'file' ? [printed.get(data.file) ?? ''] : []
+      test.problems = [...problems, ...output]
       problems = []
     }
     yield `${JSON.stringify(test)}\n`
@@ -29,21 +32,29 @@ export default async function* testEvents(source) {
 }
 
 function judge(passed, { name, file, skip, todo, details }) {
-  const isFile = file !== undefined && basename(name) === basename(file)
-  if (isFile) {
+  if (file !== undefined && basename(name) === basename(file)) {
     // a skip of the whole file reaches node as a pass without its reason
     const why = passed
       ? 'no test of this file was counted; skip tests one by one with { skip: reason }'
       : (details.error?.message ?? 'the file failed')
-    return { title: basename(name), result: 'failed', why, isFile }
+    return { kind: 'file', title: basename(name), result: 'failed', why }
   }
+  const kind = details.type === 'suite' ? 'test' : 'assertion'
   if (skip !== undefined) {
     const why = skip === true ? 'it asserts nothing, or is skipped without a reason' : skip
-    return { title: name, result: 'skipped', why }
+    return { kind, title: name, result: 'skipped', why }
   }
-  if (todo !== undefined) return { title: name, result: 'skipped', why: `to do: ${todo}` }
-  if (details.type !== 'suite') return undefined
-  return { title: name, result: passed ? 'passed' : 'failed' }
+  if (todo !== undefined) return { kind, title: name, result: 'skipped', why: `to do: ${todo}` }
+  return { kind, title: name, result: passed ? 'passed' : 'failed' }
+}
+
+/** True of a test all of whose parts were skipped: they are counted, and it is not a pass besides. */
+function isSkipInside(test, parts, { file, nesting }) {
+  if (file === undefined || test.kind === 'file') return false
+  const inside = parts.get(nesting + 1) ?? []
+  if (test.kind === 'test') parts.delete(nesting + 1)
+  parts.set(nesting, [...(parts.get(nesting) ?? []), test.result])
+  return test.kind === 'test' && inside.length > 0 && inside.every((result) => result === 'skipped')
 }
 
 const textOf = (error) =>

@@ -7,6 +7,9 @@ t.test('passes', async (t) => {
 })
 t.test('is skipped', { skip: 'no such tool here' }, async () => {})
 t.test('asserts nothing', async () => {})
+t.test('skips within', async (t) => {
+  t.pass('a server', { skip: 'no such server here' })
+})
 t.test('outer', async (t) => {
   await t.test('inner passes', async (t) => t.ok(true))
   await t.test('inner fails', async (t) => t.equal(1, 2, 'one is two'))
