@@ -1,5 +1,6 @@
 // The models that are wanted: checked, kept, and told to those who place them.
 import { engineByName } from '../../../engines/index.ts'
+import { present } from '../../../kernel/assert.ts'
 import { type Failure, failure } from '../../../kernel/errors.ts'
 import { type Step, stay } from '../../../kernel/step.ts'
 import { modelSchema } from '../../../transport/contract/model.ts'
@@ -72,8 +73,8 @@ function add(models: Models, message: Of<'add'>): Step<State, Effect> {
     )
   const parsed = modelSchema.safeParse(message.definition)
   if (!parsed.success) {
-    const issue = parsed.error.issues[0]
-    return wrong(issue?.path.join('.') || '(whole)', issue?.message ?? 'is not a definition')
+    const issue = present(parsed.error.issues[0], 'what is wrong with the definition')
+    return wrong(issue.path.join('.') || '(whole)', issue.message)
   }
   const { data: definition } = parsed
   const { name: model, engine } = definition

@@ -78,10 +78,11 @@ function register(
     return [state, [{ do: 'refuse', failure: failure('LLMGW_NO_LEADER'), replyTo }]]
   }
   const before = state.members.nodes.get(record.node)
+  const last = before?.boot === record.boot ? before.heard : null
   const heard: Heard = {
     ...heardOf(report, at),
-    files: report.files ?? [],
-    installs: report.installs ?? [],
+    files: report.files ?? last?.files ?? [],
+    installs: report.installs ?? last?.installs ?? [],
   }
   const [next, told] = tell(withNode(state, { ...record, heard }))
   const known = before !== undefined && isSame(before, record)

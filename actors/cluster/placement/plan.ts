@@ -73,16 +73,21 @@ function place(
   const mayMove = failed.length === 0 || isDue(plan, view.now, move, retryDelayMs)
   const avoid = failed.map((it) => it.node)
   let missing = wanted - good.length
-  for (; missing > 0 && mayMove && ids.length > 0; missing -= 1) {
-    const choice = choose(view, planned, model, header, avoid)
-    if (choice.best === null) break
-    const record = recordFor(model, choice, ids.shift() ?? '')
+  for (; missing > 0 && mayMove; missing -= 1) {
+    const { best, places } = choose(view, planned, model, header, avoid)
+    if (best === null) break
+    const id = ids.shift()
+    if (id === undefined) return // the next decision places the rest
+    const record = recordFor(model, best, places, id)
     planned.set(record.replica, record)
     plan.writes.push({ bucket: 'state', replica: record.replica, value: record })
-    if (failed.length > 0) note(plan, view.now, move, record.node)
+    const replaced = failed.shift()
+    if (replaced === undefined) continue
+    note(plan, view.now, move, record.node)
+    drain(plan, planned, replaced, `it failed, and ${record.replica} takes its place`)
   }
-  if (missing > 0)
-    plan.reasons.set(name, reason(view, planned, model, { header, avoid, failed, missing }))
+  if (missing === 0) return
+  plan.reasons.set(name, reason(view, planned, model, { header, avoid, failed, missing }))
 }
 
 type Choice = { best: Extract<Place, { fits: true }> | null; places: Place[] }
@@ -114,8 +119,12 @@ function choose(
   return { best: best ?? null, places }
 }
 
-function recordFor(model: CatalogModel, { best, places }: Choice, id: string): ReplicaRecord {
-  if (best === null) throw new Error('no node was chosen')
+function recordFor(
+  model: CatalogModel,
+  best: Extract<Place, { fits: true }>,
+  places: readonly Place[],
+  id: string,
+): ReplicaRecord {
   const { name, engine } = model.definition
   const others = places
     .filter((it) => it.node !== best.node)

@@ -1,4 +1,5 @@
 // The actor around the plan: gathers what is seen, decides on every change and each second, and waits until its writes are stored.
+import { present } from '../../../kernel/assert.ts'
 import { type Failure, failure } from '../../../kernel/errors.ts'
 import { type Step, stay } from '../../../kernel/step.ts'
 import type { Models } from '../catalog/protocol.ts'
@@ -150,7 +151,12 @@ function withWrites(state: Ready, { at, writes, revisions }: Of<'stored'>): Stor
       if (write.value === null) records.delete(write.replica)
       else records.set(write.replica, write.value)
     } else if (write.value === null) routes.delete(write.key)
-    else routes.set(write.key, { value: write.value, revision: revisions[index] ?? 0, at })
+    else
+      routes.set(write.key, {
+        value: write.value,
+        revision: present(revisions[index], 'a revision'),
+        at,
+      })
   }
   return { records, routes }
 }
