@@ -93,12 +93,15 @@ t.test('engines of other users can read what is there, whatever the umask', asyn
   t.ok(readFileSync(join(dir, got.key, 'record.json')))
 })
 
-t.test('a release ends what runs and waits for it', async (t) => {
-  const ports = filesPorts(t.testdir())
+t.test('a release ends what runs, waits for it, and leaves the ports usable', async (t) => {
+  const home = t.testdir({ 'mine.gguf': tinyGguf(), models: {} })
+  const ports = filesPorts(join(home, 'models'))
   const { sources: _, ...rest } = artifactAt('/x')
+  const silent = { kind: 'https', url: 'http://192.0.2.1/tiny.gguf' } as const
   const fetching = ports
-    .fetch({ ...rest, sources: [{ kind: 'https', url: 'http://192.0.2.1/tiny.gguf' }] }, quiet)
+    .fetch({ ...rest, sources: [silent] }, quiet)
     .catch((error: Error) => error.message)
   await ports.release()
   t.match(await fetching, /stopping/)
+  t.ok(await ports.fetch(artifactAt(join(home, 'mine.gguf')), quiet))
 })

@@ -35,7 +35,7 @@ const recordName = 'record.json'
 
 /** Keeps files under `dir`, which engines of other users can read if they can enter its parents. */
 export function filesPorts(dir: string): Ports {
-  const stop = new AbortController()
+  let stop = new AbortController()
   const running = new Set<Promise<unknown>>()
   return {
     scan: () => scan(dir),
@@ -47,7 +47,9 @@ export function filesPorts(dir: string): Ports {
       return fetching
     },
     async release() {
-      stop.abort(new Error('the node agent is stopping'))
+      const ended = stop
+      stop = new AbortController() // a restarted actor begins anew with these ports
+      ended.abort(new Error('the node agent is stopping'))
       await Promise.allSettled(running)
     },
   }

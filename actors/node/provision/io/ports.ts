@@ -27,7 +27,7 @@ const verdictsSchema = z.array(
 )
 
 export function provisionPorts({ dir, warn }: Options): Ports {
-  const stop = new AbortController()
+  let stop = new AbortController()
   const running = new Set<Promise<unknown>>()
   const memory = join(dir, 'verdicts.json')
   let written = Promise.resolve()
@@ -60,7 +60,9 @@ export function provisionPorts({ dir, warn }: Options): Ports {
       return installing
     },
     async release() {
-      stop.abort(new Error('the node agent is stopping'))
+      const ended = stop
+      stop = new AbortController() // a restarted actor begins anew with these ports
+      ended.abort(new Error('the node agent is stopping'))
       await Promise.allSettled([...running, written])
     },
   }
