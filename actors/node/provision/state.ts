@@ -1,6 +1,7 @@
 // Decides what is installed: one install of an engine at a time, shared by all that ask, never a build that was refused.
 import type { InstallForm } from '../../../engines/engine.ts'
 import { engineByName, engines } from '../../../engines/index.ts'
+import { present } from '../../../kernel/assert.ts'
 import { type Failure, failure } from '../../../kernel/errors.ts'
 import { type Step, stay } from '../../../kernel/step.ts'
 import type { Install, Progress } from '../../../transport/contract/node.ts'
@@ -146,7 +147,7 @@ function begin(
 ): readonly [Open, readonly Effect[]] {
   const attempt = state.attempts + 1
   const jobs = new Map(state.jobs).set(engine, { attempt, askers, progress: null })
-  const forms = engineByName(engine)?.installs ?? []
+  const forms = present(engineByName(engine), engine).installs
   const refused = state.verdicts.filter((it) => it.engine === engine && it.state === 'refused')
   return [
     { ...state, attempts: attempt, jobs },
