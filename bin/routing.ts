@@ -73,7 +73,11 @@ export function startRouting(options: RoutingOptions): Routing {
   const seats = new Seats()
   const gate = openGate()
   const buffers = new Buffers(limits.bufferedBytes)
-  const forward = createForwarding(options.timeouts, keyOf)
+  const forward = createForwarding({
+    timeouts: options.timeouts,
+    keyOf,
+    onTrouble: (it) => log.warn(it, 'a try failed'),
+  })
   const tableAt = system.address<TableMessage>('table')
   const admissionAt = system.address<AdmissionMessage>('admission')
   const tables = new Published<TableSnapshot>(emptyTable)
@@ -121,7 +125,7 @@ export function startRouting(options: RoutingOptions): Routing {
     gate,
     buffers,
     forward,
-    meter: createMeter(metrics, { gate, seats, buffers, tables }),
+    meter: createMeter(metrics, log, { gate, seats, buffers, tables }),
     tell: gatherTryEnds((tries) => tableAt.tell({ type: 'ended', tries })),
     alwaysStream: (engine) => engineByName(engine)?.alwaysStream ?? false,
     digest: (secret) => createHash('sha256').update(secret).digest('hex'),

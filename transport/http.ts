@@ -46,11 +46,13 @@ export class HttpExchange {
 
   /** `chunk` is valid only during the call. A client that sends nothing for 10 s is cut off. */
   onBody(listener: (chunk: Uint8Array, last: boolean) => void): void {
+    if (!this.#open) return
     this.#response.onData((chunk, last) => listener(new Uint8Array(chunk), last))
   }
 
   /** Told when a `write` that answered false has been sent. A client that takes nothing for 10 s is cut off. */
   onDrain(listener: () => void): void {
+    if (!this.#open) return
     this.#response.onWritable(() => {
       if (this.#open) listener()
       return true

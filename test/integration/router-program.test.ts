@@ -138,7 +138,10 @@ t.test(
         reports.find((it) => it.holds['rep1'] === 1),
       )
       t.equal(holding.revision, revision)
-      t.same(new Set(reports.map((it) => it.pid)), new Set(routers.map(({ child }) => child.pid)))
+      const pids = routers.map(({ child }) => child.pid)
+      await eventually('both have reported', () =>
+        pids.every((pid) => reports.some((it) => it.pid === pid)),
+      )
       await (await slow).text()
       engine.be({ prefillMs: 0 })
     })

@@ -42,7 +42,7 @@ export async function startTestRouter(options: RouterOptions = {}): Promise<Test
   const routing = startRouting({
     system,
     metrics: createMetrics({ program: 'llmgw-router', name: 'test' }),
-    log: createLogger({ name: 'test', level: 'warn' }),
+    log: createLogger({ name: 'test', level: 'error' }),
     limits: { bodyBytes: 32 << 20, bufferedBytes: 256 << 20, ...options.limits },
     timeouts: { connectMs: 2000, firstByteMs: 30_000, idleMs: 30_000, ...options.timeouts },
     keyOf: (replica) => `key-of-${replica}`,

@@ -21,13 +21,17 @@ export interface Forwarding extends Forward {
 /** Engines on uvicorn close idle connections after 5 s; ours go before, unless the engine names another time. */
 const keepAliveMs = 4000
 
-type Pooled = { pool: Pool; headers: string[] }
+type Pooled = { origin: string; pool: Pool; headers: string[] }
 
-/** `keyOf`: the key that the replica's engine expects. */
-export function createForwarding(
-  timeouts: ForwardTimeouts,
-  keyOf: (replica: string) => string,
-): Forwarding {
+export type ForwardOptions = {
+  timeouts: ForwardTimeouts
+  /** The key that the replica's engine expects. */
+  keyOf(replica: string): string
+  /** Hears why a try failed. */
+  onTrouble(trouble: { id: string; replica: string; why: TryFailure; problem: string }): void
+}
+
+export function createForwarding({ timeouts, keyOf, onTrouble }: ForwardOptions): Forwarding {
   const pools = new Map<string, Pooled>()
   const running = new Set<EngineTry>()
   // one timer for all tries, so that none is made per request or chunk
@@ -40,10 +44,11 @@ export function createForwarding(
   ).unref()
 
   const poolOf = ({ replica, host, port }: Route): Pooled => {
+    const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
     const known = pools.get(replica)
-    if (known) return known
-    const address = host.includes(':') ? `[${host}]` : host
-    const pool = new Pool(`http://${address}:${port}`, {
+    if (known?.origin === origin) return known
+    void known?.pool.close() // its engine was started again on another port
+    const pool = new Pool(origin, {
       connections: null,
       pipelining: 1,
       keepAliveTimeout: keepAliveMs,
@@ -58,7 +63,7 @@ export function createForwarding(
       'content-type',
       'application/json',
     ]
-    const made = { pool, headers }
+    const made = { origin, pool, headers }
     pools.set(replica, made)
     return made
   }
@@ -66,7 +71,10 @@ export function createForwarding(
   return {
     start(route, { path, body, accept, id, trace }, events) {
       const { pool, headers } = poolOf(route)
-      const engineTry = new EngineTry(events, timeouts, (it) => running.delete(it))
+      const engineTry = new EngineTry(events, timeouts, {
+        over: (it) => running.delete(it),
+        trouble: (why, problem) => onTrouble({ id, replica: route.replica, why, problem }),
+      })
       running.add(engineTry)
       const own = ['accept', accept, 'x-request-id', id]
       if (trace !== '') own.push('traceparent', trace)
@@ -85,10 +93,12 @@ export function createForwarding(
   }
 }
 
+type Tell = { over(it: EngineTry): void; trouble(why: TryFailure, problem: string): void }
+
 class EngineTry implements Dispatcher.DispatchHandlers, Try {
   readonly #events: TryEvents
   readonly #timeouts: ForwardTimeouts
-  readonly #onOver: (it: EngineTry) => void
+  readonly #tell: Tell
   #abort: (() => void) | null = null
   #resume: (() => void) | null = null
   #paused = false
@@ -97,10 +107,10 @@ class EngineTry implements Dispatcher.DispatchHandlers, Try {
   #began = false
   #lastAt = performance.now()
 
-  constructor(events: TryEvents, timeouts: ForwardTimeouts, onOver: (it: EngineTry) => void) {
+  constructor(events: TryEvents, timeouts: ForwardTimeouts, tell: Tell) {
     this.#events = events
     this.#timeouts = timeouts
-    this.#onOver = onOver
+    this.#tell = tell
   }
 
   abort(): void {
@@ -120,7 +130,7 @@ class EngineTry implements Dispatcher.DispatchHandlers, Try {
     if (!this.#sent || this.#paused) return
     const { firstByteMs, idleMs } = this.#timeouts
     if (now - this.#lastAt <= (this.#began ? idleMs : firstByteMs)) return
-    this.#fail(this.#began ? 'stalled' : 'silent')
+    this.#fail(this.#began ? 'stalled' : 'silent', 'it took too long')
     this.#abort?.()
   }
 
@@ -157,18 +167,19 @@ class EngineTry implements Dispatcher.DispatchHandlers, Try {
   }
 
   onError(error: NodeJS.ErrnoException): void {
-    this.#fail(this.#sent ? 'broke-off' : 'unreachable', error)
+    this.#fail(this.#sent ? 'broke-off' : 'unreachable', error.code ?? error.message)
   }
 
-  #fail(why: TryFailure, _cause?: Error): void {
+  #fail(why: TryFailure, problem: string): void {
     if (this.#over) return
     this.#finish()
+    this.#tell.trouble(why, problem)
     this.#events.onFail(why)
   }
 
   #finish(): void {
     this.#over = true
-    this.#onOver(this)
+    this.#tell.over(this)
   }
 }
 

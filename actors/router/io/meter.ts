@@ -1,4 +1,5 @@
 // The figures of the endpoint for Prometheus; names that users send never become labels.
+import type { Logger } from '../../../kernel/log.ts'
 import type { Metrics } from '../../../kernel/metrics.ts'
 import type { Gate } from '../admission/gate.ts'
 import type { Buffers } from '../request/buffers.ts'
@@ -16,8 +17,12 @@ export type Gauges = {
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
-/** `model` is a known one's name, or empty. */
-export function createMeter(metrics: Metrics, { gate, seats, buffers, tables }: Gauges): Meter {
+/** The label `model` is a known one's name, or empty. Requests that failed are also logged. */
+export function createMeter(
+  metrics: Metrics,
+  log: Logger,
+  { gate, seats, buffers, tables }: Gauges,
+): Meter {
   const requests = metrics.counter({
     name: 'llmgw_requests_total',
     help: 'Requests by status; 499: the client left',
@@ -77,7 +82,10 @@ export function createMeter(metrics: Metrics, { gate, seats, buffers, tables }: 
     collect: (set) => set({}, tables.current.revision),
   })
   return {
-    ended(status, model, durationMs) {
+    ended(end) {
+      const { status, model, durationMs } = end
+      if (status >= 500) log.warn(end, 'a request failed')
+      else log.debug(end, 'a request ended')
       requests.inc({ status: String(status), model: model ?? '' })
       if (model !== null) durations.observe({ model }, durationMs / 1000)
     },

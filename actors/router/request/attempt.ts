@@ -51,7 +51,7 @@ export class Attempt implements TryEvents {
   readonly #ports: PathPorts
   readonly #request: AttemptRequest
   readonly #owner: AttemptOwner
-  readonly #sitting: Sitting = { sentAt: null, answering: false }
+  readonly #sitting: Sitting = { sentAt: null, answeringAt: null }
   readonly #join: Join | null
   readonly #kept: Uint8Array[] = []
   readonly #tail = new Tail()
@@ -103,7 +103,7 @@ export class Attempt implements TryEvents {
     this.#retryAfter = retryAfter
     if (status < 200 || status > 299) {
       this.#mode = 'error'
-      this.#sitting.answering = true
+      this.#answering()
     } else if (this.#join) this.#mode = 'join'
     else this.#mode = this.#request.stream ? 'stream' : 'whole'
   }
@@ -114,8 +114,8 @@ export class Attempt implements TryEvents {
       this.#owner.firstByte()
     }
     // a comment that keeps a stream alive may come during prefill
-    if (!this.#sitting.answering) {
-      this.#sitting.answering = this.#request.stream || this.#join ? chunk.includes('data:') : true
+    if (this.#sitting.answeringAt === null && (this.#mode === 'whole' || chunk.includes('data:'))) {
+      this.#answering()
     }
     if (this.#mode === 'stream') {
       this.#tail.push(chunk)
@@ -137,6 +137,10 @@ export class Attempt implements TryEvents {
 
   onFail(why: TryFailure): void {
     this.#fail(why, why === 'unreachable' ? 'unreachable' : 'failed')
+  }
+
+  #answering(): void {
+    this.#sitting.answeringAt = this.#ports.now()
   }
 
   #take(chunk: Buffer): void {
@@ -191,7 +195,7 @@ export class Attempt implements TryEvents {
     const at = now()
     const seat = seats.at(this.route.replica)
     seat.sittings.delete(this.#sitting)
-    const ghost = gaveUp && this.#sitting.sentAt !== null && !this.#sitting.answering
+    const ghost = gaveUp && this.#sitting.sentAt !== null && this.#sitting.answeringAt === null
     if (ghost) seat.ghosts.push({ at, until: at + ghostMs(this.#request.body.length) })
     tell({ replica: this.route.replica, how, ghost, at })
   }

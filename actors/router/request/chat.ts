@@ -215,7 +215,8 @@ export class ChatRun implements AttemptOwner {
     this.#hold?.end()
     this.#giveBack()
     const { meter, now } = this.#ports
-    meter.ended(status, this.#chat?.model ?? null, now() - this.#start.startedAt)
+    const durationMs = now() - this.#start.startedAt
+    meter.ended({ id: this.#start.id, status, model: this.#chat?.model ?? null, durationMs })
     this.#onOver(this)
   }
 

@@ -28,7 +28,7 @@ export function createPath(ports: PathPorts): Path {
     const startedAt = ports.now()
     const answer = (it: Answer): void => {
       exchange.send(it.status, [...it.headers, ['x-request-id', id]], it.body, ports.ending)
-      ports.meter.ended(it.status, null, ports.now() - startedAt)
+      ports.meter.ended({ id, status: it.status, model: null, durationMs: ports.now() - startedAt })
     }
     const found = aim(exchange.method, exchange.path)
     if (!found.ok) {

@@ -63,9 +63,11 @@ export interface Forward {
   ): Try
 }
 
+/** `model` is null where the request named none that is known; status 499: the client left. */
+export type RequestEnd = { id: string; status: number; model: string | null; durationMs: number }
+
 export interface Meter {
-  /** `model` is null where the request named none that is known; status 499: the client left. */
-  ended(status: number, model: string | null, durationMs: number): void
+  ended(end: RequestEnd): void
   firstByte(model: string, waitedMs: number): void
   tryFailed(model: string, why: string): void
 }

@@ -5,8 +5,8 @@ import type { Ghost } from './protocol.ts'
 export type Sitting = {
   /** When the request went out; null while it is being connected. */
   sentAt: number | null
-  /** Its answer has begun: prefill is over. */
-  answering: boolean
+  /** When its answer began, and prefill was over. */
+  answeringAt: number | null
 }
 
 export type Seat = { readonly replica: string; readonly sittings: Set<Sitting>; ghosts: Ghost[] }
@@ -34,10 +34,9 @@ export class Seats {
   /** Requests that an engine asked at `askedAt` surely counted, and that have not ended since. */
   settled(replica: string, askedAt: number): number {
     let count = 0
-    for (const { sentAt, answering } of this.at(replica).sittings) {
-      if (sentAt !== null && sentAt <= askedAt && (answering || sentAt <= askedAt - settledMs)) {
-        count += 1
-      }
+    for (const { sentAt, answeringAt } of this.at(replica).sittings) {
+      const settledAt = answeringAt ?? (sentAt === null ? null : sentAt + settledMs)
+      if (settledAt !== null && settledAt <= askedAt) count += 1
     }
     return count
   }

@@ -32,6 +32,7 @@ export async function answerChat(
   }
   let sent = 0
   for (const event of events(behaviour, request)) {
+    if (sent > 0) await pause(behaviour.paceMs)
     if (left()) return
     if (fault !== null && 'after' in fault && sent >= fault.after) {
       if (fault.kind === 'stall') return await untilLeft(seen)
@@ -43,8 +44,6 @@ export async function answerChat(
       response.end()
       return
     }
-    if (sent > 0) await pause(behaviour.paceMs)
-    if (left()) return
     await writer.event(event)
     sent += 1
   }
