@@ -29,11 +29,14 @@ export function createLogger(options: LogOptions): Logger {
       base: { program: options.name, pid: process.pid },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: secretPaths, censor: redacted },
+      redact: { paths: secretPaths, censor },
       hooks: { streamWrite: (line) => redactText(line, secrets) },
     },
     options.destination ?? pino.destination(1),
   )
 }
+
+/** Numbers are none: the token of a leadership is one. */
+const censor = (value: unknown) => (typeof value === 'number' ? value : redacted)
 
 const asInJson = (text: string) => JSON.stringify(text).slice(1, -1)

@@ -21,6 +21,11 @@ t.test('secrets are taken out by name, up to two levels deep', async (t) => {
   const [line] = logged((log) =>
     log.info({ token: 'a', spec: { apiKey: 'b', headers: { authorization: 'c' } }, key: 'a/b' }),
   )
+  t.match(
+    logged((log) => log.info({ token: 7 })),
+    [{ token: 7 }],
+    'a leadership’s',
+  )
   t.match(line, {
     token: '[redacted]',
     spec: { apiKey: '[redacted]', headers: { authorization: '[redacted]' } },
