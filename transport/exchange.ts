@@ -1,5 +1,13 @@
 // One question to the server, over a connection that may come and go.
-import type { NatsBus } from './bus.ts'
+
+/** What must be known of a connection to ask over it; the bus is one. */
+export interface Connected {
+  readonly connected: boolean
+  readonly connection: { isClosed(): boolean }
+  onStatus(
+    listener: (status: { type: 'connected' | 'disconnected' | 'closed'; reason?: string }) => void,
+  ): () => void
+}
 
 /**
  * Asks once: as soon as there is a connection, and not again. Rejects with what `ask` throws, when
@@ -7,7 +15,7 @@ import type { NatsBus } from './bus.ts'
  * what was asked may have been done all the same. `ask` is told the time that is left.
  */
 export const exchange = <T>(
-  bus: Pick<NatsBus, 'connected' | 'onStatus' | 'connection'>,
+  bus: Connected,
   withinMs: number,
   ask: (leftMs: number) => Promise<T>,
 ): Promise<T> =>

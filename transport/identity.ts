@@ -1,6 +1,6 @@
 // The keys that the cluster trusts: who may sign for which role, credentials, and keys of engines.
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { chmod, mkdir, readFile } from 'node:fs/promises'
+import { access, chmod, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -65,7 +65,12 @@ export const createIdentity = async (dataDir: string): Promise<Identity> => {
   }
   const path = join(dataDir, 'identity', 'identity.json')
   const found = await readStored(path)
-  const stored = await complete(found)
+  if (!found && (await isThere(join(dataDir, 'nats', 'jetstream')))) {
+    throw damaged(path, 'the file is missing, and the data in nats/ belongs to its keys')
+  }
+  const stored = await complete(found).catch((thrown: unknown) => {
+    throw damaged(path, messageOf(thrown))
+  })
   if (!isDeepStrictEqual(stored, found)) {
     await writeDurably(path, `${JSON.stringify(stored, null, 2)}\n`, 0o600)
   }
@@ -166,6 +171,12 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
 const damaged = (path: string, problem: string): LlmgwError =>
   new LlmgwError('LLMGW_IDENTITY_DAMAGED', { path, problem })
 
@@ -184,21 +195,19 @@ async function complete(found: StoredIdentity | undefined): Promise<StoredIdenti
       system_account: systemKey.getPublicKey(),
     }),
     system: await encodeAccount('SYS', systemKey, { limits }, { signer: operatorKey }),
-    account: '',
   }
   return {
     version: 1,
     ...keys,
-    jwts: { ...jwts, account: await currentAccount(keys, jwts.account) },
+    jwts: { ...jwts, account: await currentAccount(keys, found?.jwts.account) },
   }
 }
 
-async function currentAccount(keys: Keys, jwt: string): Promise<string> {
-  if (jwt === '') return signAccount(keys, {})
-  const revocations = decode<Account>(jwt).nats.revocations ?? {}
-  const wanted = await signAccount(keys, revocations)
-  const said = (it: string): unknown => decode<Account>(it).nats
-  return isDeepStrictEqual(said(wanted), said(jwt)) ? jwt : wanted
+async function currentAccount(keys: Keys, found: string | undefined): Promise<string> {
+  if (found === undefined) return signAccount(keys, {})
+  const said = (jwt: string) => decode<Account>(jwt).nats
+  const wanted = await signAccount(keys, said(found).revocations ?? {})
+  return isDeepStrictEqual(said(wanted), said(found)) ? found : wanted
 }
 
 const limits: OperatorLimits = {

@@ -158,7 +158,7 @@ function fencedBucket(jet: JetStream, bucket: string): FencedBucket {
         fence = await takeFence(jet, bucket, token)
       }),
     entries: () => asStoreFailure(bucket, () => listEntries(jet, bucket)),
-    put: (key, value) => write(key, encode(value)),
+    put: async (key, value) => write(key, encode(value)),
     async delete(key) {
       await write(key, null)
     },

@@ -1,6 +1,6 @@
 // One question over a connection that comes and goes: asked once, and ended by whatever comes first.
 import t from 'tap'
-import type { BusStatus, NatsBus } from '../../../transport/bus.ts'
+import type { BusStatus } from '../../../transport/bus.ts'
 import { exchange } from '../../../transport/exchange.ts'
 
 function connectionOf(state: { connected: boolean; closed?: boolean }) {
@@ -9,7 +9,7 @@ function connectionOf(state: { connected: boolean; closed?: boolean }) {
     get connected() {
       return state.connected
     },
-    connection: { isClosed: () => state.closed ?? false } as NatsBus['connection'],
+    connection: { isClosed: () => state.closed ?? false },
     onStatus(listener: (status: BusStatus) => void) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -1,5 +1,5 @@
 // The identity: made once, mended where something is missing, never replaced where it is damaged.
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decode, type User } from '@nats-io/jwt'
@@ -86,6 +86,27 @@ t.test('a damaged identity is refused and kept', async (t) => {
     await t.rejects(createIdentity(dir), { code: 'LLMGW_IDENTITY_DAMAGED' })
     t.equal(await readFile(path, 'utf8'), damage)
   }
+})
+
+t.test('keys that do not fit what they signed are refused', async (t) => {
+  const dir = await folder(t)
+  const { stored } = await createIdentity(dir)
+  const path = join(dir, 'identity', 'identity.json')
+  const turned = stored.account[20] === 'A' ? 'B' : 'A'
+  const seed = stored.account.slice(0, 20) + turned + stored.account.slice(21)
+  for (const changed of [
+    { ...stored, account: seed },
+    { ...stored, jwts: { ...stored.jwts, account: 'no token' } },
+  ]) {
+    await writeFile(path, JSON.stringify(changed))
+    await t.rejects(createIdentity(dir), { code: 'LLMGW_IDENTITY_DAMAGED' })
+  }
+})
+
+t.test('no new keys are made beside data of lost ones', async (t) => {
+  const dir = await folder(t)
+  await mkdir(join(dir, 'nats', 'jetstream'), { recursive: true })
+  await t.rejects(createIdentity(dir), { code: 'LLMGW_IDENTITY_DAMAGED', message: /nats/ })
 })
 
 t.test('a damaged secret of the engines is refused', async (t) => {
