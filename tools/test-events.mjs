@@ -57,8 +57,12 @@ function isSkipInside(test, parts, { file, nesting }) {
   return test.kind === 'test' && inside.length > 0 && inside.every((result) => result === 'skipped')
 }
 
-const textOf = (error) =>
-  stripVTControlCharacters(String(error?.cause?.stack ?? error?.stack ?? error))
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n')
+/** What an assertion said and what caused it; node wraps both in an error of its own. */
+function textOf(wrapper) {
+  const texts = []
+  for (let error = wrapper.cause ?? wrapper; error; error = error.cause) {
+    const { message = String(error), stack = '' } = error
+    texts.push(stack.includes(message) ? stack : `${message}\n${stack}`)
+  }
+  return stripVTControlCharacters(texts.join('\ncaused by ')).replace(/ +$/gm, '')
+}
