@@ -1,6 +1,7 @@
 // The store where only a real server can tell: other settings, a bucket made again, an old or silent server.
 import { jetstreamManager } from '@nats-io/jetstream'
 import t, { type Test } from 'tap'
+import { LlmgwError } from '../../kernel/errors.ts'
 import { connectBus, type NatsBus } from '../../transport/bus.ts'
 import { exportState, importState } from '../../transport/export.ts'
 import { openStore } from '../../transport/store.ts'
@@ -129,4 +130,35 @@ t.test('all state moves to another cluster in one file', async (t) => {
   await other.prepare()
   t.match(await importState(other, 1, text, 'f'), { counts: { state: 1, route: 1 } })
   t.equal(await exportState(other, origin), text)
+})
+
+t.test('of two leaders that both write, none is acknowledged after its successor', async (t) => {
+  const nats = await startNats(t)
+  if (!nats) return
+  const bus = await leader(t, nats)
+  await openStore(bus).prepare()
+  const acknowledged: { token: number; revision: number }[] = []
+  let refused = 0
+  const reign = async (token: number): Promise<void> => {
+    const { state } = openStore(bus)
+    await state.takeFence(token)
+    for (let i = 0; i < 30; i++) {
+      acknowledged.push({ token, revision: await state.put(`key.${i % 3}`, { token, i }) })
+    }
+  }
+  const deposed = (thrown: unknown): void => {
+    if (!(thrown instanceof LlmgwError) || thrown.code !== 'LLMGW_FENCED') throw thrown
+    refused += 1
+  }
+  for (let token = 1; token < 20; token += 2) {
+    await Promise.all([reign(token).catch(deposed), reign(token + 1).catch(deposed)])
+  }
+  acknowledged.sort((a, b) => a.revision - b.revision)
+  const tokens = acknowledged.map((it) => it.token)
+  t.strictSame(
+    tokens,
+    tokens.toSorted((a, b) => a - b),
+  )
+  t.comment(`${acknowledged.length} writes acknowledged, ${refused} refused`)
+  t.ok(refused > 0, "they did get in each other's way")
 })
