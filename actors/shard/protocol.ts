@@ -60,3 +60,20 @@ export type Message = Command | Fact
 
 /** To its owner, whenever something of it changed. */
 export type Event = { type: 'changed'; status: ShardStatus }
+
+/** The status of a shard that has told nothing yet; `host` is where routers reach its engine. */
+export const untold = ({ replica, model }: ShardSpec, host: string): ShardStatus => ({
+  replica,
+  model,
+  phase: 'looking',
+  pid: null,
+  host,
+  port: null,
+  reason: null,
+  progress: null,
+  compute: null,
+  engineVersion: null,
+  running: null,
+  waiting: null,
+  restarts: 0,
+})

@@ -2,6 +2,7 @@
 import { assertNever } from '../../kernel/assert.ts'
 import type { ShardStatus } from '../../transport/contract/node.ts'
 import type { Next, State } from './phases.ts'
+import { untold } from './protocol.ts'
 
 /** A step of the transition, with every change also said to the owner. */
 export function told(host: string, before: State, [next, effects]: Next): Next {
@@ -14,20 +15,19 @@ export function told(host: string, before: State, [next, effects]: Next): Next {
 
 /** `host` is where routers reach the engine. */
 export function statusOf(host: string, state: State): ShardStatus {
-  const { replica, model } = state.spec
   return {
-    replica,
-    model,
+    ...untold(state.spec, host),
     phase: phaseOf(state),
     pid: 'pid' in state ? state.pid : null,
-    host,
     port: 'port' in state ? state.port : null,
     reason: 'reason' in state ? state.reason : 'loss' in state ? state.loss.text : null,
     progress: 'progress' in state ? state.progress : null,
-    compute: 'compute' in state ? state.compute : null,
     engineVersion: 'version' in state ? state.version : null,
-    running: 'running' in state ? state.running : null,
-    waiting: 'waiting' in state ? state.waiting : null,
+    ...(state.phase === 'ready' && {
+      compute: state.compute,
+      running: state.running,
+      waiting: state.waiting,
+    }),
     restarts: state.restarts,
   }
 }

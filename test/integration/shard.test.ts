@@ -11,7 +11,8 @@ import { readRun } from '../../actors/process/io/ports.ts'
 import type { ShardStatus } from '../../transport/contract/node.ts'
 import type { Life } from '../support/fake-llama.ts'
 import { eventually, temporaryFolder } from '../support/own-process.ts'
-import { type ShardLab, shardSpec, startShard } from '../support/shard-lab.ts'
+import { type ShardLab, startShard } from '../support/shard-lab.ts'
+import { shardSpec } from '../support/shards.ts'
 
 type Test = { teardown(act: () => unknown): void }
 

@@ -1,5 +1,6 @@
 // One shard in a program of its own, to be killed: tells each status as a line of JSON.
-import { shardSpec, startShard } from './shard-lab.ts'
+import { startShard } from './shard-lab.ts'
+import { shardSpec } from './shards.ts'
 
 const [dir = '', replica = '', lifePath = ''] = process.argv.slice(2)
 const { seen } = startShard(dir, shardSpec(replica), lifePath)

@@ -15,24 +15,7 @@ import { type System, startSystem } from '../../kernel/system.ts'
 import type { ShardStatus } from '../../transport/contract/node.ts'
 import { specOf } from './actors.ts'
 
-const fakeLlama = fileURLToPath(new URL('./fake-llama.js', import.meta.url))
-
-export const shardSpec = (replica: string, key = 'sk-llmgw-engine-key'): ShardSpec => ({
-  replica,
-  model: 'smol',
-  engine: 'llamacpp',
-  artifact: {
-    name: 'smol',
-    version: '1',
-    platform: 'any',
-    licence: 'MIT',
-    fileName: 'smol.gguf',
-    executable: false,
-    sources: [{ kind: 'path', path: '/smol.gguf' }],
-  },
-  profile: { contextTokens: 512, slots: 1, cores: 1, memoryBytes: 1 },
-  key,
-})
+export const fakeLlama = fileURLToPath(new URL('./fake-llama.js', import.meta.url))
 
 export type ShardLab = {
   system: System

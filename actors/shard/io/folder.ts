@@ -1,6 +1,7 @@
 // A shard's run folder: what is saved in it, the end of its log, and its removal.
 import {
   closeSync,
+  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -14,10 +15,12 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../../kernel/errors.ts'
 import { redactText } from '../../../kernel/redact.ts'
-import { type Saved, savedSchema } from '../protocol.ts'
+import { type Saved, type ShardSpec, savedSchema } from '../protocol.ts'
 
 /** What is read of a log's end at most. */
 const tailBytes = 256 * 1024
+/** Of a line that is shown; longer ones are cut. */
+const maxLineLength = 16_000
 
 /** Where is said what could not be used, and why. */
 export type Log = { warn(fields: object, text: string): void }
@@ -53,13 +56,20 @@ export async function wipe(dir: string, log: Log): Promise<void> {
   }
 }
 
-/** What is saved in all run folders beneath `dir`. */
-export function recallAll(dir: string, log: Log): Saved[] {
+/** The shards of all run folders beneath `dir`. */
+export function recallAll(dir: string, log: Log): ShardSpec[] {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   return readdirSync(dir, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
-    .map((entry) => recall(join(dir, entry.name), log))
-    .filter((saved) => saved !== null)
+    .flatMap((entry) => recall(join(dir, entry.name), log)?.spec ?? [])
+}
+
+/** The last lines of a shard's log without its key; null where there is no such shard. */
+export function readLog(dir: string, count: number, log: Log): string[] | null {
+  if (!existsSync(dir)) return null
+  const key = recall(dir, log)?.spec.key
+  const secrets = key === undefined ? [] : [key]
+  return lastLines(join(dir, 'log'), count, { secrets, width: maxLineLength })
 }
 
 /** The last lines of a log, without the secrets; none where there is no log. */
