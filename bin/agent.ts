@@ -40,8 +40,8 @@ export interface Agent {
   endShards(): Promise<void>
 }
 
-/** An engine's ladder of signals takes 9 s at most, and a folder is removed after it. */
-const endWithinMs = 15_000
+/** An engine's ladder of signals takes 9 s at most. Whoever ends the agent kills it later than this. */
+const endWithinMs = 10_000
 
 /** Starts the agent. Engines that were left running are adopted at once, whether or not a cluster is there. */
 export function startAgent({ system, log, identity, bus, runDir, parts }: AgentOptions): Agent {

@@ -110,6 +110,7 @@ function living(
     case 'started':
       return state.phase === 'starting' ? running(live, message.pid, false) : stay(state)
     case 'ended':
+      if (state.phase === 'waiting') return stay(state)
       if (state.phase !== 'stopping') return crashed(live, message)
       if (state.next === null) return stopped(state.attempt)
       return launch(first(limits, state.attempt + 1, state.next))

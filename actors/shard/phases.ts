@@ -131,7 +131,10 @@ export const install = (core: Core): Next => [
   [{ do: 'ensure', attempt: core.attempt, engine: core.spec.engine }],
 ]
 
+/** What a start needs could not be had; nothing runs yet. */
 export function setback(state: State, { code, message }: Failure, at: number): Next {
+  const { phase } = state
+  if (phase !== 'installing' && phase !== 'fetching' && phase !== 'starting') return stay(state)
   return catalogue[code].retry === 'no' ? fail(state, message) : crashed(state, message, at)
 }
 

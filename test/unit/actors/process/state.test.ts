@@ -136,6 +136,7 @@ t.test('what has no meaning in a phase changes nothing', async (t) => {
     [failed, due],
     [running, { type: 'start', spec: other }],
     [running, due],
+    [waiting, { type: 'ended', attempt: 2, exit, at: 0 }],
     [running, { type: 'started', attempt: 1, pid: 8 }],
     [running, { type: 'found', spec, pid: 8 }],
     [running, { type: 'none' }],

@@ -336,6 +336,7 @@ t.test(
       [ready, reserved],
       [installing, due],
       [ready, late],
+      [ready, setback('LLMGW_DISK_FULL')],
       [ready, probed('ready')],
       [loading, measured(true)],
       [ready, examined()],
