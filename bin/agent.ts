@@ -19,7 +19,7 @@ import type { System } from '../kernel/system.ts'
 import type { Bus } from '../transport/bus.ts'
 
 /** A part that tells the agent what it finds. */
-type PartOf<M> = (tell: (part: Part) => void) => Behaviour<never, M, never>
+type PartOf<M> = (tell: (part: Part) => void) => Behaviour<unknown, M, unknown>
 
 export type AgentOptions = {
   system: System

@@ -17,7 +17,7 @@ export const nodeName = 'n1'
 export const boot = 'b1'
 
 /** Does `act` at its start and `take` with each message. */
-const simple = <M>(act: () => void, take: (message: M) => void): Behaviour<never, M, never> =>
+const simple = <M>(act: () => void, take: (message: M) => void): Behaviour<unknown, M, unknown> =>
   ({
     init: () => [null, [act]],
     transition: (state: null, message: M) => {
@@ -25,7 +25,7 @@ const simple = <M>(act: () => void, take: (message: M) => void): Behaviour<never
       return stay(state)
     },
     perform: (effect: () => void) => effect(),
-  }) as unknown as Behaviour<never, M, never>
+  }) as unknown as Behaviour<unknown, M, unknown>
 
 const hardware = {
   hostname: 'n1',

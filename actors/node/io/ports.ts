@@ -43,12 +43,14 @@ export function nodePorts(options: Options): Omit<Ports, 'files' | 'shards'> {
         released = true
         for (const end of ends.splice(0)) end()
       }
-      void options.bus.then((bus) => {
+      const onBus = (bus: Bus): void => {
         if (released) return
         connected = bus
         ends.push(...listen(bus, identity, self))
         if (bus.connected) self.tell({ type: 'online' })
-      })
+      }
+      // that there will be none is told by whoever connects
+      void options.bus.then(onBus, () => {})
     },
     async register(registration) {
       if (connected === undefined) return { ok: false, error: failure('LLMGW_NO_LEADER') }
