@@ -1,4 +1,5 @@
 // What the verbs that only look are answered: views of the moment, put together from all that placement was told.
+import { engineByName } from '../../../engines/index.ts'
 import type { AdminAnswer, NodeView, ReplicaView } from '../../../transport/contract/admin.ts'
 import type { CatalogModel } from '../catalog/protocol.ts'
 import type { Member } from '../members/protocol.ts'
@@ -114,11 +115,12 @@ function nodeView(scene: Scene, member: Member): NodeView {
 }
 
 function modelView(scene: Scene, { definition, header, createdAt }: CatalogModel) {
-  const profile = header === null ? null : profileFor(definition, header, 1)
+  const engine = engineByName(definition.engine)
+  const isKnown = header !== null && engine !== undefined
   return {
     definition,
     header,
-    memoryBytes: profile?.memoryBytes ?? null,
+    memoryBytes: isKnown ? profileFor(engine, definition, header, 1).memoryBytes : null,
     createdAt,
     ready: readyOf(scene, definition.name),
     reason: scene.reasons.get(definition.name) ?? null,
@@ -128,8 +130,11 @@ function modelView(scene: Scene, { definition, header, createdAt }: CatalogModel
 function why(scene: Scene, { definition, header }: CatalogModel): string[] {
   const { name, replicas } = definition
   const records = [...scene.records.values()].filter((it) => it.model === name)
+  const engine = engineByName(definition.engine)
   const need =
-    header === null ? 'its memory is not known yet' : `each ${needInWords(definition, header)}`
+    header === null || engine === undefined
+      ? 'its memory is not known yet'
+      : `each ${needInWords(engine, definition, header)}`
   const reason = scene.reasons.get(name)
   return [
     `${name}: ${replicas} wanted, ${readyOf(scene, name)} ready; ${need}.`,

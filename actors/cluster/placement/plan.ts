@@ -1,10 +1,19 @@
 // What to do next: from what is wanted and what was last seen to writes, commands and reasons. Level-triggered: the same view gives the same plan.
-import type { Header } from '../../../transport/contract/model.ts'
+import { engineByName } from '../../../engines/index.ts'
 import type { CatalogModel } from '../catalog/protocol.ts'
 import { fetchHeader, learn } from './headers.ts'
 import { command, stopStrangers } from './orders.ts'
 import type { ReplicaRecord } from './protocol.ts'
-import { goneMs, isBlind, needInWords, type Place, placeOn, silenceMs, size } from './room.ts'
+import {
+  goneMs,
+  isBlind,
+  needInWords,
+  type Place,
+  type Placeable,
+  placeOn,
+  silenceMs,
+  size,
+} from './room.ts'
 import { keepModels, keepRoute } from './routes.ts'
 import {
   isDue,
@@ -69,16 +78,22 @@ function place(
     plan.reasons.set(name, fetchHeader(view, plan, model))
     return
   }
+  const engine = engineByName(model.definition.engine)
+  if (engine === undefined) {
+    plan.reasons.set(name, `this version knows no engine "${model.definition.engine}"`)
+    return
+  }
+  const it: Placeable = { ...model, engine, header }
   const move = `move.${name}`
   const mayMove = failed.length === 0 || isDue(plan, view.now, move, retryDelayMs)
   const avoid = failed.map((it) => it.node)
   let missing = wanted - good.length
   for (; missing > 0 && mayMove; missing -= 1) {
-    const { best, places } = choose(view, planned, model, header, avoid)
+    const { best, places } = choose(view, planned, it, avoid)
     if (best === null) break
     const id = ids.shift()
     if (id === undefined) return // the next decision places the rest
-    const record = recordFor(model, best, places, id)
+    const record = recordFor(it, best, places, id)
     planned.set(record.replica, record)
     plan.writes.push({ bucket: 'state', replica: record.replica, value: record })
     const replaced = failed.shift()
@@ -87,7 +102,7 @@ function place(
     drain(plan, planned, replaced, `it failed, and ${record.replica} takes its place`)
   }
   if (missing === 0) return
-  plan.reasons.set(name, reason(view, planned, model, { header, avoid, failed, missing }))
+  plan.reasons.set(name, reason(view, planned, it, { avoid, failed, missing }))
 }
 
 type Choice = { best: Extract<Place, { fits: true }> | null; places: Place[] }
@@ -96,8 +111,7 @@ type Choice = { best: Extract<Place, { fits: true }> | null; places: Place[] }
 function choose(
   view: View,
   planned: ReadonlyMap<string, ReplicaRecord>,
-  model: CatalogModel,
-  header: Header,
+  model: Placeable,
   avoid: readonly string[],
 ): Choice {
   const all = [...planned.values()]
@@ -108,7 +122,7 @@ function choose(
     .filter((it) => !avoid.includes(it.node))
     .map((it) => {
       const records = all.filter((record) => record.node === it.node)
-      return placeOn(it, { members, now, records }, model, header)
+      return placeOn(it, { members, now, records }, model)
     })
   const best = places
     .filter((it) => it.fits)
@@ -120,12 +134,12 @@ function choose(
 }
 
 function recordFor(
-  model: CatalogModel,
+  model: Placeable,
   best: Extract<Place, { fits: true }>,
   places: readonly Place[],
   id: string,
 ): ReplicaRecord {
-  const { name, engine } = model.definition
+  const { name } = model.definition
   const others = places
     .filter((it) => it.node !== best.node)
     .map((it) => (it.fits ? `node ${it.node} would have ${size(it.leftBytes)} left` : it.why))
@@ -135,7 +149,7 @@ function recordFor(
     model: name,
     generation: model.createdAt,
     node: best.node,
-    engine,
+    engine: model.engine.name,
     profile: best.profile,
     state: 'placed',
     why: why.join('; ').slice(0, 2000),
@@ -145,30 +159,27 @@ function recordFor(
 function reason(
   view: View,
   planned: ReadonlyMap<string, ReplicaRecord>,
-  model: CatalogModel,
-  {
-    header,
-    avoid,
-    failed,
-    missing,
-  }: { header: Header; avoid: string[]; failed: ReplicaRecord[]; missing: number },
+  model: Placeable,
+  { avoid, failed, missing }: { avoid: string[]; failed: ReplicaRecord[]; missing: number },
 ): string {
-  const { definition } = model
-  const lines = failed.map((it) => {
+  const { definition, engine, header } = model
+  const { best, places } = choose(view, planned, model, avoid)
+  const troubles = failed.map((it) => {
     const text = shardOf(view, it)?.reason ?? 'no reason was reported'
     return `replica ${it.replica} failed on node ${it.node}: ${text}`
   })
-  const { best, places } = choose(view, planned, model, header, avoid)
-  const without = places.flatMap((it) => (it.fits ? [] : [it.why]))
-  if (best !== null) lines.push('another node is tried after a pause')
-  else if (view.members.nodes.size === 0) lines.push('no node has registered')
-  else lines.push(...[needInWords(definition, header), ...without].slice(0, 12))
+  const without = places.flatMap((it) => (it.fits ? [] : [it.why])).slice(0, 12)
+  const where = () => {
+    if (best !== null) return ['another node is tried after a pause']
+    if (view.members.nodes.size === 0) return ['no node has registered']
+    if (without.length === 0) return ['there is no other node, so it is tried there again']
+    return [needInWords(engine, definition, header), ...without]
+  }
   const blind = isBlind(view.members, view.now)
     ? ['most nodes are silent, so nothing is moved']
     : []
-  return [`${missing} of ${definition.replicas} replicas have no place`, ...lines, ...blind].join(
-    '; ',
-  )
+  const what = `${missing} of ${definition.replicas} replicas are missing`
+  return [what, ...troubles, ...where(), ...blind].join('; ')
 }
 
 /** Serving ones first, then the older: whoever comes last goes first. */

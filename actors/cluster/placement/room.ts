@@ -1,8 +1,7 @@
 // Where a replica fits: what nodes have free, what a model needs, and both in words.
-import { engineByName } from '../../../engines/index.ts'
+import type { Engine } from '../../../engines/engine.ts'
 import type { Header, Model } from '../../../transport/contract/model.ts'
 import { fileKey } from '../../node/files/protocol.ts'
-import type { CatalogModel } from '../catalog/protocol.ts'
 import type { Heard, Member, Members } from '../members/protocol.ts'
 import type { ReplicaRecord } from './protocol.ts'
 
@@ -49,19 +48,20 @@ export type Place =
   | { fits: true; node: string; profile: ReplicaRecord['profile']; leftBytes: number }
   | { fits: false; node: string; why: string }
 
+/** A model with all that its memory hangs on. */
+export type Placeable = { definition: Model; createdAt: number; engine: Engine; header: Header }
+
 /** `records` are those on this node. */
 export function placeOn(
   member: Member,
   { members, now, records }: { members: Members; now: number; records: readonly ReplicaRecord[] },
-  model: CatalogModel,
-  header: Header,
+  { definition, engine, header }: Placeable,
 ): Place {
   const { node, heard, hardware } = member
   const no = (why: string): Place => ({ fits: false, node, why: `node ${node} ${why}` })
   if (heard === null) return no('has not reported yet')
   const silentMs = silenceMs(member, members, now)
   if (silentMs > quietMs) return no(`is silent for ${Math.round(silentMs / 1000)} s`)
-  const { definition } = model
   const refused = heard.installs.find(
     (it) => it.engine === definition.engine && it.state === 'refused',
   )
@@ -72,7 +72,7 @@ export function placeOn(
   if (asked > usable) return no(`has ${usable} usable cores of ${asked} that are asked for`)
   const missing = missingDisk(heard, definition, header)
   if (missing !== null) return no(missing)
-  const profile = profileFor(definition, header, usable)
+  const profile = profileFor(engine, definition, header, usable)
   const free = freeBytes(member, heard, records)
   if (profile.memoryBytes > free) return no(`has ${size(Math.max(0, free))} free`)
   return { fits: true, node, profile, leftBytes: free - profile.memoryBytes }
@@ -80,20 +80,19 @@ export function placeOn(
 
 /** What a replica gets on a node with so many usable cores. */
 export function profileFor(
+  engine: Engine,
   definition: Model,
   header: Header,
   usableCores: number,
 ): ReplicaRecord['profile'] {
-  const engine = engineByName(definition.engine)
-  if (engine === undefined) throw new Error(`no engine is called ${definition.engine}`)
   const chosen = engine.choose(definition.profile, header, usableCores)
   const memoryBytes = definition.profile.memoryBytes ?? engine.memoryBytes(header, chosen)
   return { ...chosen, memoryBytes: Math.ceil(memoryBytes) }
 }
 
-/** What a replica needs and why, in words. */
-export function needInWords(definition: Model, header: Header): string {
-  const { memoryBytes, contextTokens, slots } = profileFor(definition, header, 1)
+/** What a replica needs and why, in words; what is needed does not hang on the node. */
+export function needInWords(engine: Engine, definition: Model, header: Header): string {
+  const { memoryBytes, contextTokens, slots } = profileFor(engine, definition, header, 1)
   if (definition.profile.memoryBytes !== undefined) {
     return `needs ${size(memoryBytes)} as its definition says`
   }

@@ -64,8 +64,13 @@ export const placementPorts = (reign: Reign, engineKey: (replica: string) => str
   },
   async write(writes) {
     const revisions: number[] = []
-    for (const { bucket, value, ...at } of writes) {
-      const key = 'key' in at ? at.key : `replica.${at.replica}`
+    for (const write of writes) {
+      const { bucket, value } = write
+      const key = write.bucket === 'route' ? write.key : `replica.${write.replica}`
+      if (write.bucket === 'state') {
+        const { node, state = 'gone', why } = write.value ?? {}
+        reign.log.info({ replica: write.replica, node, state, why }, 'decided')
+      }
       if (value === null) await reign.delete(bucket, key)
       revisions.push(value === null ? 0 : await reign.put(bucket, key, value))
     }

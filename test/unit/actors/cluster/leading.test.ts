@@ -18,7 +18,13 @@ import { subjects } from '../../../../transport/contract/subjects.ts'
 import { settle } from '../../../support/actors.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryWire } from '../../../support/memory-bus.ts'
-import { type MemoryBuckets, memoryStore } from '../../../support/memory-store.ts'
+import {
+  type Fault,
+  failingStore,
+  type MemoryBuckets,
+  memoryStore,
+  type StoreOperation,
+} from '../../../support/memory-store.ts'
 import { modelOf } from '../../../support/models.ts'
 import { simulateNode } from '../../../support/simulated-node.ts'
 
@@ -36,9 +42,12 @@ function cluster() {
       await settle(10)
     }
   }
-  const lead = async (name: string) => {
+  const faults: Partial<Record<StoreOperation, Fault | undefined>> = {}
+  /** A candidate; `isFaulty`: its store fails as `faults` says. */
+  const lead = async (name: string, isFaulty = true) => {
     const system = startSystem({ clock })
-    const store = memoryStore(buckets)
+    const sound = memoryStore(buckets)
+    const store = isFaulty ? failingStore(sound, (operation) => faults[operation]) : sound
     const { fresh } = await store.prepare()
     const bus = wire.join(name)
     const log = createLogger({ name, level: 'silent' })
@@ -66,7 +75,7 @@ function cluster() {
     const store = memoryStore(buckets)
     return (await store.route.entries()).filter(({ key }) => key.startsWith(prefix))
   }
-  return { clock, wire, pass, lead, ask, routes }
+  return { clock, wire, buckets, faults, pass, lead, ask, routes }
 }
 
 const router = (bus: Bus, revision: number, holds: Record<string, number> = {}) =>
@@ -172,3 +181,56 @@ t.test(
     await second.system.stop()
   },
 )
+
+t.test(
+  'a leader that finds a higher fence stops its actors and needs a new term to act again (CL1)',
+  async (t) => {
+    const { pass, lead, ask, buckets } = cluster()
+    const { system } = await lead('l1')
+    await pass(200)
+    const { leader } = await ask('status')
+    await memoryStore(buckets).state.takeFence(leader.token + 1)
+    await t.rejects(ask('models-add', { definition: modelOf() }), { message: 'LLMGW_FENCED' })
+    await pass(100)
+    await t.rejects(ask('status'), { message: 'LLMGW_NO_LEADER' })
+    await pass(2000)
+    t.ok((await ask('status')).leader.token > leader.token, 'its record was still its own')
+    t.same((await ask('status')).models, [])
+    await system.stop()
+  },
+)
+
+t.test(
+  'a store that fails for a while costs no leadership and no change is half done',
+  async (t) => {
+    const { pass, lead, ask, faults } = cluster()
+    const { system } = await lead('l1')
+    await pass(200)
+    const { leader } = await ask('status')
+    faults.put = 'applied'
+    await t.rejects(ask('models-add', { definition: modelOf() }), { message: 'LLMGW_STORE_FAILED' })
+    faults.entries = 'lost'
+    await pass(1000)
+    faults.put = faults.entries = undefined
+    await pass(3000)
+    const { leader: after, models } = await ask('status')
+    t.same(after, leader)
+    t.match(models, [{ model: 'small' }], 'it was stored after all, and is known again')
+    await system.stop()
+  },
+)
+
+t.test('actors that fail for good give the lease to another candidate', async (t) => {
+  const { pass, lead, ask, faults } = cluster()
+  const first = await lead('l1')
+  await pass(200)
+  const second = await lead('l2', false)
+  faults.entries = 'lost'
+  await t.rejects(ask('models-add', { definition: 1 }), { message: 'LLMGW_DEFINITION_INVALID' })
+  faults.put = 'lost'
+  await t.rejects(ask('models-add', { definition: modelOf() }), { message: 'LLMGW_STORE_FAILED' })
+  await pass(40_000)
+  t.equal((await ask('status')).leader.name, 'l2')
+  await first.system.stop()
+  await second.system.stop()
+})

@@ -217,6 +217,18 @@ t.test('what is missing is said in words', async (t) => {
   t.match(feed(decided, look('replicas-list'))[1], [{ value: { replicas: [{ address: null }] } }])
 })
 
+t.test('a model of an engine that this version does not know is shown all the same', async (t) => {
+  const models: Message = {
+    type: 'models',
+    models: new Map([['small', catalogModel('small', { engine: 'gone' })]]),
+  }
+  const [state] = feed(first(), models, members, loaded)
+  t.match(feed(state, look('models-list'))[1], [{ value: { models: [{ memoryBytes: null }] } }])
+  t.match(feed(state, look('why', { model: 'small' }))[1], [
+    { value: { lines: [/not known yet/, /ready/] } },
+  ])
+})
+
 t.test('a record that is draining, or that no node names, shows as such', async (t) => {
   const draining: Message = { ...loaded, records: [{ ...record, state: 'draining' }] } as Message
   const bare: Message = { type: 'members', members: membersOf([memberOf('n1')]) }
