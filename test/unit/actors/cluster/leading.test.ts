@@ -191,8 +191,6 @@ t.test(
     const { leader } = await ask('status')
     await memoryStore(buckets).state.takeFence(leader.token + 1)
     await t.rejects(ask('models-add', { definition: modelOf() }), { message: 'LLMGW_FENCED' })
-    await pass(100)
-    await t.rejects(ask('status'), { message: 'LLMGW_NO_LEADER' })
     await pass(2000)
     t.ok((await ask('status')).leader.token > leader.token, 'its record was still its own')
     t.same((await ask('status')).models, [])
