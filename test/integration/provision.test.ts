@@ -12,7 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -238,13 +238,20 @@ async function start(
   return { child, end, url, get, look, ready: untilReady, seen, log: () => log }
 }
 
+/** Outside the range from which the kernel gives ports to others between this look and the engine's start. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const server = createServer()
+    const free = once(server.listen(port, '127.0.0.1'), 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!(await free)) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }
 
 async function rssBytes(child: ChildProcess): Promise<number> {

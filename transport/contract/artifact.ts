@@ -12,6 +12,8 @@ export const sourceSchema = z.discriminatedUnion('kind', [
     version: z.string().regex(/^[A-Za-z0-9._+!-]{1,60}$/),
     /** Digests of the distribution files that are acceptable. */
     sha256: z.array(sha256Schema).min(1).max(8),
+    /** Of what is fetched, where it is known: for room on the disk and the time left. */
+    sizeBytes: z.number().int().positive().optional(),
     member: z.string().max(300).optional(),
   }),
   z.strictObject({
@@ -19,6 +21,7 @@ export const sourceSchema = z.discriminatedUnion('kind', [
     url: z.url({ protocol: /^https?$/ }).max(2000),
     /** Digest of what the address gives; the artifact's own digest is checked besides. */
     sha256: sha256Schema.optional(),
+    sizeBytes: z.number().int().positive().optional(),
     member: z.string().max(300).optional(),
   }),
   z.strictObject({

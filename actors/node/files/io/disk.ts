@@ -11,9 +11,8 @@ async function freeBytesOf(dir: string): Promise<number> {
   return bavail * bsize
 }
 
-/** Throws LLMGW_DISK_FULL if `neededBytes` do not fit; a need that is unknown passes. */
-export async function demandRoom(dir: string, neededBytes: number | undefined): Promise<void> {
-  if (neededBytes === undefined) return
+/** Throws LLMGW_DISK_FULL if `neededBytes` do not fit on the disk of an existing folder. */
+export async function demandRoom(dir: string, neededBytes: number): Promise<void> {
   const freeBytes = await freeBytesOf(dir)
   if (freeBytes < neededBytes) {
     throw new LlmgwError('LLMGW_DISK_FULL', { path: dir, neededBytes, freeBytes })

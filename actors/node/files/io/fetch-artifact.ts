@@ -70,14 +70,17 @@ async function obtain(artifact: Artifact, source: Source, work: Work): Promise<s
     return inPlace(artifact, source.path, work)
   }
   const download = await bring(artifact, source, work)
-  await demandDigest(download, acceptedDigests(source), { artifact, source, work })
+  const context = { artifact, source, work }
   let fresh = download
-  if (source.member !== undefined) {
+  if (source.member === undefined) {
+    await demandDigest(download, [acceptedDigests(source), ownDigest(artifact)], context)
+  } else {
+    await demandDigest(download, [acceptedDigests(source)], context)
     fresh = join(work.workDir, 'member')
     await mkdir(work.workDir, { recursive: true })
     await unpack(download, source.member, fresh, work.signal)
+    await demandDigest(fresh, [ownDigest(artifact)], context)
   }
-  await demandDigest(fresh, artifact.sha256 ? [artifact.sha256] : [], { artifact, source, work })
   const target = join(work.dir, artifact.fileName)
   await settle(fresh, artifact.executable ? 0o755 : 0o644)
   await rename(fresh, target)
@@ -88,12 +91,14 @@ async function obtain(artifact: Artifact, source: Source, work: Work): Promise<s
 /** The file that a source gives, an archive perhaps. */
 async function bring(artifact: Artifact, source: Source, work: Work): Promise<string> {
   if (source.kind === 'path') return source.path
-  await demandRoom(work.dir, artifact.sizeBytes)
-  // the size of an archive is not that of its member
-  const totalBytes = source.member === undefined ? (artifact.sizeBytes ?? null) : null
-  const onBytes = meter(`fetching ${artifact.name}`, totalBytes, work.onProgress ?? (() => {}))
+  const isArchive = source.member !== undefined
+  const totalBytes = source.sizeBytes ?? (isArchive ? undefined : artifact.sizeBytes)
+  const tell = work.onProgress ?? (() => {})
+  const onBytes = meter(`fetching ${artifact.name}`, totalBytes ?? null, tell)
   const options = { dir: work.workDir, onBytes, signal: work.signal }
-  return source.kind === 'index' ? fromIndex(source, options) : fromHttps(source.url, options)
+  if (source.kind === 'https') return fromHttps(source.url, options) // which knows what is left of it
+  await demandRoom(work.dir, (totalBytes ?? 0) + (isArchive ? (artifact.sizeBytes ?? 0) : 0))
+  return fromIndex(source, options)
 }
 
 /** A file of the operator's, used where it lies. */
@@ -102,25 +107,30 @@ async function inPlace(artifact: Artifact, path: string, work: Work): Promise<st
   if (!found.isFile()) throw new Error('it is not a regular file')
   await access(path, constants.R_OK | (artifact.executable ? constants.X_OK : 0))
   const source = { kind: 'path', path } as const
-  await demandDigest(path, artifact.sha256 ? [artifact.sha256] : [], { artifact, source, work })
+  await demandDigest(path, [ownDigest(artifact)], { artifact, source, work })
   return path
 }
 
+const ownDigest = ({ sha256 }: Artifact): string[] => (sha256 === undefined ? [] : [sha256])
+
+/** Throws LLMGW_DIGEST_MISMATCH unless the file has one digest of each list; an empty list demands nothing. */
 async function demandDigest(
   path: string,
-  accepted: readonly string[],
+  lists: readonly (readonly string[])[],
   { artifact, source, work }: { artifact: Artifact; source: Source; work: Work },
 ): Promise<void> {
-  if (accepted.length === 0) return
+  const demanded = lists.filter((list) => list.length > 0)
+  if (demanded.length === 0) return
   const { size } = await stat(path)
   const onBytes = meter(`checking ${artifact.name}`, size, work.onProgress ?? (() => {}))
   const found = await sha256Of(path, onBytes, work.signal)
-  if (accepted.includes(found)) return
+  const missed = demanded.find((list) => !list.includes(found))
+  if (!missed) return
   throw new LlmgwError('LLMGW_DIGEST_MISMATCH', {
     artifact: artifact.name,
     source: sourceName(source),
     found,
-    expected: accepted.join(' or '),
+    expected: missed.join(' or '),
   })
 }
 

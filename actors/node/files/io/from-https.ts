@@ -50,6 +50,7 @@ async function download(url: string, options: Options, dispatcher: Dispatcher): 
     ...(had && { range: `bytes=${had.sizeBytes}-`, 'if-range': had.validator }),
   }
   const answer = await request(url, { dispatcher, headers, signal: signal ?? null })
+  answer.body.on('error', () => {}) // whoever reads it is told; left unread, it would end the program
   const resumed =
     had !== null &&
     answer.statusCode === 206 &&

