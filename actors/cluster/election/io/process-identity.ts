@@ -16,6 +16,7 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
 /** True only where it is certain: the process ran on this machine, in sight of `self`, and is not there any more. */
 export async function isGone(other: ProcessIdentity, self: ProcessIdentity): Promise<boolean> {
   if (other.bootId !== self.bootId || other.pidNamespace !== self.pidNamespace) return false
+  if (other.pid === self.pid && other.startTicks === self.startTicks) return false
   try {
     const { state, startTicks } = parseStat(await readFile(`/proc/${other.pid}/stat`, 'utf8'))
     return startTicks !== other.startTicks || state === 'Z' || state === 'X'
