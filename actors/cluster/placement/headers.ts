@@ -3,7 +3,7 @@ import type { Header } from '../../../transport/contract/model.ts'
 import { fileKey } from '../../node/files/protocol.ts'
 import type { CatalogModel } from '../catalog/protocol.ts'
 import type { Heard, Member } from '../members/protocol.ts'
-import { diskBytes, marginBytes, quietMs, silenceMs, size } from './room.ts'
+import { diskBytes, marginBytes, quietMs, refusalOf, silenceMs, size } from './room.ts'
 import { isDue, note, type Plan, type View } from './view.ts'
 
 /** A file is asked for again after so long: fetching takes its time. */
@@ -17,10 +17,10 @@ export function learn(view: View, plan: Plan, model: CatalogModel): Header | nul
   return header
 }
 
-/** Asks the node with the most room on its disk for the file; says how far that is. */
+/** Asks a node for the file, chosen by its engine and its disk alone; says how far that is. */
 export function fetchHeader(view: View, plan: Plan, model: CatalogModel): string {
   const { members, now } = view
-  const { name, artifact } = model.definition
+  const { name, artifact, engine } = model.definition
   const broken = new Map(filesOf(view, model).map(({ node, file }) => [node, file.failure]))
   const neededBytes = artifact.sizeBytes ?? 0
   const roomy = [...members.nodes.values()]
@@ -28,6 +28,7 @@ export function fetchHeader(view: View, plan: Plan, model: CatalogModel): string
       it.heard === null ? [] : [{ ...it, heard: it.heard }],
     )
     .filter((it) => silenceMs(it, members, now) <= quietMs)
+    .filter((it) => refusalOf(it.heard, engine) === null)
     .filter((it) => {
       const needed = diskBytes(it.heard, model.definition, neededBytes)
       return needed === 0 || needed + marginBytes <= it.heard.load.diskFreeBytes
@@ -58,7 +59,7 @@ export function fetchHeader(view: View, plan: Plan, model: CatalogModel): string
   const why =
     members.nodes.size === 0
       ? 'no node has registered'
-      : 'no node that reports has the room on its disk'
+      : `no node that reports can run ${engine} and has the room on its disk`
   return `reading the model's header: ${why}${neededBytes > 0 ? ` (${size(neededBytes)})` : ''}`
 }
 

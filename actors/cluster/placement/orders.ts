@@ -6,6 +6,7 @@ import { isDue, note, type Plan, retryDelayMs, routeKey, shardOf, type View } fr
 /** A command is sent again after so long while reports do not show that it was obeyed. */
 const askAgainMs = 5000
 
+/** Starts what is placed and stops what is drained, until the node's reports show it. */
 export function command(view: View, plan: Plan, record: ReplicaRecord): void {
   const { replica } = record
   const member = view.members.nodes.get(record.node)

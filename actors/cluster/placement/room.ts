@@ -62,11 +62,8 @@ export function placeOn(
   if (heard === null) return no('has not reported yet')
   const silentMs = silenceMs(member, members, now)
   if (silentMs > quietMs) return no(`is silent for ${Math.round(silentMs / 1000)} s`)
-  const refused = heard.installs.find(
-    (it) => it.engine === definition.engine && it.state === 'refused',
-  )
-  if (refused)
-    return no(`cannot run ${definition.engine}: ${refused.reason ?? 'its build was refused'}`)
+  const refusal = refusalOf(heard, engine.name)
+  if (refusal !== null) return no(`cannot run ${engine.name}: ${refusal}`)
   const usable = Math.max(1, Math.floor(hardware.cpu.usable))
   const asked = definition.profile.cores ?? 1
   if (asked > usable) return no(`has ${usable} usable cores of ${asked} that are asked for`)
@@ -76,6 +73,12 @@ export function placeOn(
   const free = freeBytes(member, heard, records)
   if (profile.memoryBytes > free) return no(`has ${size(Math.max(0, free))} free`)
   return { fits: true, node, profile, leftBytes: free - profile.memoryBytes }
+}
+
+/** Why the node's build of an engine is not to be used, if so. */
+export function refusalOf(heard: Heard, engine: string): string | null {
+  const refused = heard.installs.find((it) => it.engine === engine && it.state === 'refused')
+  return refused === undefined ? null : (refused.reason ?? 'its build was refused')
 }
 
 /** What a replica gets on a node with so many usable cores. */

@@ -32,10 +32,13 @@ export type Plan = {
   reasons: Map<string, string>
 }
 
-/** A failed replica is tried again, or moved, after 10 s, then twice as long each time. */
-const retryMs = { min: 10_000, max: 600_000 }
-/** What was asked so long ago is forgotten. */
-const askedForgottenMs = 2 * retryMs.max
+/** A failed replica is tried again, or moved, at once; the next time after this, then twice as long each time. */
+const firstRetryMs = 10_000
+/** A failed replica is tried again at least this often: what was wrong may have been mended. */
+const longestRetryMs = 600_000
+/** What was asked so long ago is forgotten; well above the longest of the delays that it paces. */
+const askedForgottenMs = 1_200_000
+
 /** What works is tried at once the next time it fails. */
 export function remembered({ asked, members, now }: View): Map<string, Asked> {
   const ready = [...members.nodes.values()]
@@ -62,7 +65,7 @@ export const isDue = (
 }
 
 export const retryDelayMs = (count: number): number =>
-  Math.min(retryMs.min * 2 ** (count - 1), retryMs.max)
+  Math.min(firstRetryMs * 2 ** (count - 1), longestRetryMs)
 
 /** What the replica's node last said of it; null if it did not name it. */
 export const shardOf = (

@@ -44,6 +44,8 @@ export const membersPorts = (reign: Reign): Ports => ({
   load: async () =>
     (await reign.read('state', 'node.', nodeRecordSchema)).map(({ value }) => value),
   store: async (record) => {
+    const { node, boot, address, version } = record
+    reign.log.info({ node, boot, address, version }, 'a node registered')
     await reign.put('state', `node.${record.node}`, record)
   },
   ask(node, boot) {

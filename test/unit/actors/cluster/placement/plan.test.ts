@@ -197,7 +197,18 @@ t.test('a header needs a node that is heard and has room on its disk', async (t)
     ),
   )
   it.nodes.set('n2', memberOf('n2', null))
-  t.match(reason(it), /no node that reports has the room on its disk \(5.0 GiB\)/)
+  const refused = {
+    engine: 'llamacpp',
+    version: '1',
+    state: 'refused',
+    reason: 'signal 4',
+    progress: null,
+  } as const
+  it.nodes.set('n3', memberOf('n3', heardOf({ installs: [refused] })))
+  t.match(
+    reason(it),
+    /no node that reports can run llamacpp and has the room on its disk \(5.0 GiB\)/,
+  )
   const path = catalogModel('small', {
     header: null,
     artifact: { ...artifact, sources: [{ kind: 'path', path: '/m.gguf' }] },
