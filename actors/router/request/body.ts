@@ -55,7 +55,7 @@ export function collectBody(
   exchange.onBody((chunk, last) => {
     if (over) return
     if (whole) whole.set(chunk, size)
-    else if (hold(size + chunk.length)) chunks.push(chunk.slice())
+    else if (hold(size + chunk.length)) chunks.push(new Uint8Array(chunk))
     else return
     size += chunk.length
     if (!last) return

@@ -8,7 +8,7 @@ import { answerChat } from './chat.ts'
 
 export interface FakeEngine {
   readonly port: number
-  /** Every request but those to /metrics, /health and /control, in the order of their arrival. */
+  /** Every chat request, in the order of their arrival. */
   readonly seen: Seen[]
   readonly running: number
   readonly waiting: number
