@@ -26,6 +26,7 @@ export const recordSchema = z.object({
 })
 export type RunRecord = z.infer<typeof recordSchema>
 
-/** What stands in the environment of the process and of all that it starts, unless they hide it. */
-export const markerOf = (record: Pick<RunRecord, 'spec' | 'token'>): string =>
-  `LLMGW_PROCESS=${record.spec.name}/${record.token}`
+/** Stands in the environment of the process and of all that it starts, unless they hide it. */
+export const markerName = 'LLMGW_PROCESS'
+export const markerValueOf = ({ spec, token }: Pick<RunRecord, 'spec' | 'token'>): string =>
+  `${spec.name}/${token}`

@@ -253,6 +253,19 @@ t.test('a launch that is under way can be ended', async (t) => {
   t.notOk(isRunning(pid))
 })
 
+t.test('a keeper that lets go during a launch leaves the process to the next one', async (t) => {
+  const dir = folder(t)
+  const one = slot(t, dir)
+  const launch = one.launch(scriptSpec('exec sleep 1000'))
+  one.ports.release()
+  const pid = await launch
+  const two = slot(t, dir)
+  t.equal((await two.look())?.pid, pid)
+  process.kill(pid, 'SIGKILL')
+  await two.ended()
+  t.same(one.ends, [])
+})
+
 t.test('a process that ends at once is told as started and ended', async (t) => {
   const one = slot(t, folder(t))
   t.ok((await one.launch(scriptSpec('exit 7'))) > 0)

@@ -1,6 +1,9 @@
 // Tells from /proc which processes live and which are provably ours.
 import { readdirSync, readFileSync } from 'node:fs'
+import { markerName, markerValueOf, type RunRecord } from '../record.ts'
 import { parseStat, type Stat } from '../stat.ts'
+
+type Launch = Pick<RunRecord, 'spec' | 'token'>
 
 export const readBootId = (): string =>
   readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
@@ -15,14 +18,17 @@ export function statOf(pid: number): Stat | null {
 export const isAlive = (process: { pid: number; startTicks: number }): boolean =>
   statOf(process.pid)?.startTicks === process.startTicks
 
-export const hasMarker = (pid: number, marker: string): boolean =>
-  readProc(pid, 'environ').split('\0').includes(marker)
+/** The process carries the marker of this very launch. */
+export const hasMarker = (pid: number, record: Launch): boolean =>
+  readProc(pid, 'environ')
+    .split('\0')
+    .includes(`${markerName}=${markerValueOf(record)}`)
 
 /** Pids of all living processes with the marker: what was started with it, at any remove and in whatever group. */
-export function treeOf(marker: string): number[] {
+export function treeOf(record: Launch): number[] {
   return readdirSync('/proc')
     .map(Number)
-    .filter((pid) => pid > 0 && hasMarker(pid, marker) && statOf(pid) !== null)
+    .filter((pid) => pid > 0 && hasMarker(pid, record) && statOf(pid) !== null)
 }
 
 /** Empty where the process is gone or belongs to somebody else. */

@@ -1,8 +1,9 @@
 // Watches one living process tree until it is gone, and ends it.
 import { closeSync, constants, openSync, statSync, truncateSync } from 'node:fs'
 import { Socket } from 'node:net'
+import { messageOf } from '../../../kernel/errors.ts'
 import type { Exit } from '../protocol.ts'
-import { markerOf, type RunRecord } from '../record.ts'
+import type { RunRecord } from '../record.ts'
 import { isAlive, sendSignal, statOf, treeOf } from './identity.ts'
 import { isMissing, pathsOf, readNote } from './record.ts'
 
@@ -17,6 +18,9 @@ const killAfterMs = 2000
 /** A log beyond this is emptied in place. */
 const maxLogBytes = 64 * 1024 * 1024
 
+/** Where is said what goes wrong beside the process. */
+export type Log = { warn(fields: object, text: string): void }
+
 export interface Life {
   /** Sends the signals of the spec, then kills what is left; a second call does nothing. */
   end(): void
@@ -28,9 +32,13 @@ export interface Life {
 export type LiveRecord = RunRecord & { process: { pid: number; startTicks: number } }
 
 /** `onGone` is called once, when neither the process nor anything that it started lives; never before this function has returned. */
-export function watchLife(dir: string, record: LiveRecord, onGone: (exit: Exit) => void): Life {
+export function watchLife(
+  dir: string,
+  record: LiveRecord,
+  onGone: (exit: Exit) => void,
+  log: Log,
+): Life {
   const paths = pathsOf(dir)
-  const marker = markerOf(record)
   const timers = new Set<NodeJS.Timeout>()
   let released = false
   let ending = false
@@ -57,7 +65,7 @@ export function watchLife(dir: string, record: LiveRecord, onGone: (exit: Exit) 
   /** The process is gone: its shim notes the exit code, and what else outlives it ends with it. */
   const close = (): void => {
     closing = true
-    const rest = treeOf(marker)
+    const rest = treeOf(record)
     if (rest.length === 0) {
       release()
       onGone(exitOf(readNote(paths.rc, record.token)))
@@ -70,17 +78,17 @@ export function watchLife(dir: string, record: LiveRecord, onGone: (exit: Exit) 
   const poll = (): void => {
     look()
     if (released) return
-    limitLog(paths.log)
+    limitLog(paths.log, log)
     later(pollMs, poll)
   }
   const signal = (name: NodeJS.Signals, to: 'group' | 'process'): void => {
     const main = isAlive(record.process) ? statOf(record.process.pid) : null
     if (main !== null) sendSignal(to === 'group' ? -main.group : record.process.pid, name)
-    else if (to === 'group') for (const pid of treeOf(marker)) sendSignal(pid, name)
+    else if (to === 'group') for (const pid of treeOf(record)) sendSignal(pid, name)
     later(closePollMs, look)
   }
   const killRest = (): void => {
-    for (const pid of treeOf(marker)) sendSignal(pid, 'SIGKILL')
+    for (const pid of treeOf(record)) sendSignal(pid, 'SIGKILL')
     later(closePollMs, look)
     later(killAfterMs, killRest)
   }
@@ -126,10 +134,10 @@ function openFifo(path: string): Socket | undefined {
   }
 }
 
-function limitLog(path: string): void {
+function limitLog(path: string, log: Log): void {
   try {
     if (statSync(path).size > maxLogBytes) truncateSync(path)
   } catch (error) {
-    if (!isMissing(error)) throw error
+    if (!isMissing(error)) log.warn({ path, problem: messageOf(error) }, 'a log is not kept short')
   }
 }

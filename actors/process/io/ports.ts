@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { LlmgwError, messageOf } from '../../../kernel/errors.ts'
 import type { Ports } from '../actor.ts'
-import type { ProcessSpec } from '../protocol.ts'
-import { markerOf, type RunRecord } from '../record.ts'
+import type { Exit, ProcessSpec } from '../protocol.ts'
+import { markerName, markerValueOf, type RunRecord } from '../record.ts'
 import { hasMarker, isAlive, readBootId, sendSignal, statOf, treeOf } from './identity.ts'
-import { type Life, type LiveRecord, watchLife } from './life.ts'
+import { type Life, type LiveRecord, type Log, watchLife } from './life.ts'
 import {
   completeRecord,
   dropIntent,
@@ -30,55 +30,62 @@ const notePollMs = 10
 const halfDoneWithinMs = 2000
 /** Between looks for its note, each of which may start a program. */
 const halfDonePollMs = 100
+/** Exit codes of the shim. */
 const slotTaken = 75
+const notFound = 127
 
 export type Options = {
   /** Absolute; made with mode 0700. */
   dir: string
-  /** Where is said what was found and left alone, and why. */
-  log: { warn(fields: object, text: string): void }
+  /** Where is also said what was found and left alone, and why. */
+  log: Log
 }
 
 /** Ports to the one slot in `dir`. Two keepers of one slot never have two processes in it. */
 export function processPorts({ dir, log }: Options): Ports {
   let life: Life | undefined
-  let launching: { endSoon: boolean } | undefined
+  /** What was asked of a look or launch that is under way. */
+  let pending = { end: false, release: false }
+
+  const begin = (): typeof pending => {
+    pending.release = true
+    life?.release()
+    life = undefined
+    pending = { end: false, release: false }
+    return pending
+  }
+  const watch = (wishes: typeof pending, record: LiveRecord, onEnd: (exit: Exit) => void): void => {
+    if (wishes.release) return
+    life = watchLife(dir, record, onEnd, log)
+    if (wishes.end) life.end()
+  }
 
   return {
     async look(onEnd) {
-      life?.release()
-      life = undefined
+      const wishes = begin()
       const found = await findRun(dir)
       if (found === undefined) return undefined
       if ('foreign' in found) {
         log.warn({ dir, pid: found.pid }, found.foreign)
         return undefined
       }
-      life = watchLife(dir, found.record, onEnd)
+      watch(wishes, found.record, onEnd)
       return { spec: found.record.spec, pid: found.record.process.pid }
     },
 
     async launch(spec, onEnd) {
-      const current = { endSoon: false }
-      launching = current
-      life?.release()
-      life = undefined
+      const wishes = begin()
       const record = await startShim(dir, spec)
-      life = watchLife(dir, record, onEnd)
-      launching = undefined
-      if (current.endSoon) life.end()
+      watch(wishes, record, onEnd)
       return record.process.pid
     },
 
     end() {
-      if (launching !== undefined) launching.endSoon = true
-      else life?.end()
+      pending.end = true
+      life?.end()
     },
 
-    release() {
-      life?.release()
-      life = undefined
-    },
+    release: () => void begin(),
   }
 }
 
@@ -109,7 +116,7 @@ async function findRun(dir: string): Promise<Found | undefined> {
     verdict = judge(record, pid)
   }
   if (verdict === 'ours') return { record: seen(dir, record, pid) }
-  await killTree(markerOf(record))
+  await killTree(record)
   if (verdict === 'gone') return undefined
   const foreign = `process ${pid} has the pid that stands in ${pathsOf(dir).record}, but is not what was started: it is left alone`
   return { foreign, pid }
@@ -119,7 +126,7 @@ async function findRun(dir: string): Promise<Found | undefined> {
 function judge(record: RunRecord, pid: number): 'ours' | 'foreign' | 'gone' {
   if (record.bootId !== readBootId() || statOf(pid) === null) return 'gone'
   const same = record.process === null || isAlive(record.process)
-  return same && hasMarker(pid, markerOf(record)) ? 'ours' : 'foreign'
+  return same && hasMarker(pid, record) ? 'ours' : 'foreign'
 }
 
 /** The record with what identifies its process, on disk as well. */
@@ -153,8 +160,8 @@ async function isSlotHeld(dir: string): Promise<boolean> {
   }
 }
 
-async function killTree(marker: string): Promise<void> {
-  for (let pids = treeOf(marker); pids.length > 0; pids = treeOf(marker)) {
+async function killTree(record: RunRecord): Promise<void> {
+  for (let pids = treeOf(record); pids.length > 0; pids = treeOf(record)) {
     for (const pid of pids) sendSignal(pid, 'SIGKILL')
     await sleep(notePollMs)
   }
@@ -172,13 +179,13 @@ async function startShim(dir: string, spec: ProcessSpec): Promise<LiveRecord> {
   }
 }
 
-function spawnShim(dir: string, { spec, token, ...record }: RunRecord): ChildProcess {
+function spawnShim(dir: string, record: RunRecord): ChildProcess {
+  const { spec, token } = record
   const log = openSync(pathsOf(dir).log, 'a', 0o600)
   try {
-    const [name, value] = markerOf({ ...record, spec, token }).split(/=(.*)/s) as [string, string]
     return spawn('/bin/sh', [shim, dir, token, ...spec.argv], {
       cwd: spec.cwd,
-      env: { ...spec.env, [name]: value },
+      env: { ...spec.env, [markerName]: markerValueOf(record) },
       // A session of its own: it outlives this program and its terminal.
       detached: true,
       stdio: ['ignore', log, log],
@@ -205,13 +212,13 @@ async function awaitPid(dir: string, record: RunRecord, child: ChildProcess): Pr
     if (pid !== null) return pid
     if (over?.error !== undefined) throw launchFailed(program, messageOf(over.error))
     if (over?.code === slotTaken) throw new LlmgwError('LLMGW_SLOT_TAKEN', { dir })
-    if (over?.code === 127) throw flockMissing()
+    if (over?.code === notFound) throw flockMissing()
     if (over !== undefined) {
-      throw launchFailed(program, `${dir} could not be written; ${pathsOf(dir).log} says why`)
+      throw launchFailed(program, `its shim ended; ${pathsOf(dir).log} may say why`)
     }
     await sleep(notePollMs)
   }
-  await killTree(markerOf(record))
+  await killTree(record)
   throw launchFailed(program, `its shim did nothing for ${launchWithinMs / 1000} s`)
 }
 

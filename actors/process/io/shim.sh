@@ -1,5 +1,5 @@
 # Parent of one kept process: takes the slot, makes its run record the valid one, starts the program, notes its pid and its exit code.
-# Arguments: folder, token of this launch, program and arguments. Exit 75: the slot is taken; 73: the folder cannot be written.
+# Arguments: folder, token of this launch, program and arguments. Exit 75: the slot is taken; 127: there is no flock; 73: the folder cannot be written.
 # In braces, so that the whole is read before anything runs: the file may be replaced by an upgrade.
 {
   dir=$1 token=$2
@@ -7,7 +7,12 @@
 
   # Held by the whole tree, as is the fifo: nothing can start here while any of it lives.
   exec 8>>"$dir/slot" || exit 73
-  command -p flock -n 8 || exit 75
+  command -p flock -n 8
+  case $? in
+    0) ;;
+    127) exit 127 ;;
+    *) exit 75 ;;
+  esac
 
   command -p rm -f "$dir/pid" "$dir/rc" || exit 73
   [ -p "$dir/alive" ] || command -p mkfifo -m 600 "$dir/alive" || exit 73
