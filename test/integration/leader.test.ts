@@ -29,7 +29,7 @@ async function setUp(t: Test, nats: TestNats) {
     t.teardown(() => bus.close())
     return bus
   }
-  const leader = async (name: string): Promise<ChildProcess> => {
+  const leader = async (name: string, more: object = {}): Promise<ChildProcess> => {
     const credentialsFile = join(dir, `${name}.creds`)
     await writeFile(credentialsFile, await nats.credentials('leader', name))
     const config = join(dir, `${name}.yaml`)
@@ -39,6 +39,7 @@ async function setUp(t: Test, nats: TestNats) {
       nats: { url: nats.url, credentialsFile },
       engineSecretFile: engineSecretPath(nats.dir),
       freshStore: true,
+      ...more,
     }
     await writeFile(config, JSON.stringify(settings))
     const child = spawn(process.execPath, [program, '--config', config], {
@@ -134,4 +135,29 @@ t.test('two candidates: one leads, and a server that restarts changes nothing', 
   const backMs = await until('status', () => true)
   t.comment(`administration worked ${backMs} ms after the server was back`)
   t.same((await ask('status'))?.leader, before)
+})
+
+t.test('a leader that was frozen past its lease says nothing once it thaws (CL1)', async (t) => {
+  const nats = await startNats(t)
+  if (nats === undefined) return
+  const { leader, until, ask } = await setUp(t, nats)
+  const lease = { lengthMs: 4000, guardMs: 400, renewMs: 500 }
+  const first = await leader('l1', { lease })
+  await until('status', () => true)
+  await leader('l2', { lease })
+  first.kill('SIGSTOP')
+  const takenMs = await until('status', (it) => it.leader.name === 'l2')
+  t.comment(`the successor led ${takenMs} ms after the freeze; the wait alone is 4400`)
+  t.ok(takenMs > 3000, 'it waited for the lease of a process that lives')
+  first.kill('SIGCONT')
+  const names: (string | undefined)[] = []
+  for (let look = 0; look < 40; look += 1) {
+    names.push((await ask('status'))?.leader.name)
+    await delay(25)
+  }
+  t.ok(
+    names.every((name) => name === 'l2'),
+    names.join(' '),
+  )
+  t.equal(first.exitCode, null, 'it observes again')
 })

@@ -2,6 +2,7 @@
 import type { ZodType } from 'zod'
 import { failure, LlmgwError, messageOf } from '../../../kernel/errors.ts'
 import type { Logger } from '../../../kernel/log.ts'
+import { type BridgeOptions, bridge } from '../../../transport/bridge.ts'
 import type { Bus } from '../../../transport/bus.ts'
 import type { Outcome } from '../../../transport/contract/envelope.ts'
 import type { Store } from '../../../transport/store.ts'
@@ -24,7 +25,6 @@ const commandMs = 2000
 
 export class Reign {
   readonly token: number
-  readonly bus: Bus
   readonly log: Logger
   readonly #options: ReignOptions
   /** Writes go one after another, so that a later one never overtakes an earlier. */
@@ -32,7 +32,6 @@ export class Reign {
 
   constructor(options: ReignOptions) {
     this.token = options.token
-    this.bus = options.bus
     this.log = options.log
     this.#options = options
   }
@@ -64,9 +63,25 @@ export class Reign {
 
   /** Asks a node; never throws. */
   async request<A>(subject: string, body: unknown, answer: ZodType<A>): Promise<Outcome<A>> {
-    const withinMs = Math.min(commandMs, this.#options.authority.remainingMs(this.token))
+    const withinMs = Math.min(commandMs, this.#remainingMs)
     if (withinMs < 1) return { ok: false, error: failure('LLMGW_FENCED', { key: subject }) }
-    return this.bus.request(subject, body, answer, { withinMs: Math.ceil(withinMs) })
+    return this.#options.bus.request(subject, body, answer, { withinMs: Math.ceil(withinMs) })
+  }
+
+  /** Told to whoever listens. */
+  publish(subject: string, body: unknown): void {
+    if (this.#remainingMs > 0) this.#options.bus.publish(subject, body)
+  }
+
+  /** Takes messages while this leadership acts; afterwards they stay unanswered, since a successor answers them. */
+  bridge<Req, Ans, M>(options: Omit<BridgeOptions<Req, Ans, M>, 'bus'>): { stop(): void } {
+    const { name, uid } = options.to
+    const tell = (message: M) => this.#remainingMs <= 0 || options.to.tell(message)
+    return bridge({ ...options, bus: this.#options.bus, to: { name, uid, tell } })
+  }
+
+  get #remainingMs(): number {
+    return this.#options.authority.remainingMs(this.token)
   }
 
   #inOrder<T>(write: () => Promise<T>): Promise<T> {
@@ -76,7 +91,7 @@ export class Reign {
   }
 
   async #act<T>(act: () => Promise<T>): Promise<T> {
-    if (this.#options.authority.remainingMs(this.token) <= 0) throw fenced('anything')
+    if (this.#remainingMs <= 0) throw fenced('anything')
     try {
       return await act()
     } catch (error) {

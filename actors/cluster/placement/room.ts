@@ -32,7 +32,7 @@ export const reservedBytes = (records: readonly ReplicaRecord[]): number =>
  * take, and counts weights that are mapped from a file as free: so all reservations must also fit
  * into the whole.
  */
-export function freeBytes(member: Member, heard: Heard, records: readonly ReplicaRecord[]): number {
+function freeBytes(member: Member, heard: Heard, records: readonly ReplicaRecord[]): number {
   const phaseOf = new Map(heard.shards.map((it) => [it.replica, it.phase]))
   const pending = records.filter((it) => {
     const phase = phaseOf.get(it.replica)

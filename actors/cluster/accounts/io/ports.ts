@@ -1,7 +1,6 @@
 // How accounts hear of administration, how keys are made, and where their digests are kept.
 import { createHash, randomBytes } from 'node:crypto'
 import type { Clock } from '../../../../kernel/clock.ts'
-import { bridge } from '../../../../transport/bridge.ts'
 import {
   type AdminAnswer,
   type AdminRequest,
@@ -19,11 +18,10 @@ export const accountsPorts = (reign: Reign, clock: Clock): Ports => ({
   listen(self) {
     const on = <V extends Verb>(
       verb: V,
-      make: Parameters<typeof bridge<AdminRequest<V>, AdminAnswer<V>, Message>>[0]['make'],
+      make: Parameters<typeof reign.bridge<AdminRequest<V>, AdminAnswer<V>, Message>>[0]['make'],
     ) => {
       const request = adminVerbs[verb].request as never
-      return bridge<AdminRequest<V>, AdminAnswer<V>, Message>({
-        bus: reign.bus,
+      return reign.bridge<AdminRequest<V>, AdminAnswer<V>, Message>({
         subject: subjects.adm(verb),
         request,
         to: self,
@@ -69,6 +67,6 @@ export const accountsPorts = (reign: Reign, clock: Clock): Ports => ({
   },
   unroute: async (sha256) => {
     await reign.delete('route', `key.${sha256}`)
-    reign.bus.publish(subjects.all('revoked'), { sha256 })
+    reign.publish(subjects.all('revoked'), { sha256 })
   },
 })

@@ -1,6 +1,5 @@
 // How the catalog hears of administration, and where models are kept.
 import type { Clock } from '../../../../kernel/clock.ts'
-import { bridge } from '../../../../transport/bridge.ts'
 import { type AdminRequest, adminVerbs } from '../../../../transport/contract/admin.ts'
 import { toToken } from '../../../../transport/contract/names.ts'
 import { subjects } from '../../../../transport/contract/subjects.ts'
@@ -12,9 +11,7 @@ const keyOf = (model: string): string => `model.${toToken(model)}`
 
 export const catalogPorts = (reign: Reign, clock: Clock): Ports => ({
   listen(self) {
-    const { bus } = reign
-    const add = bridge<AddRequest, { done: true }, Message>({
-      bus,
+    const add = reign.bridge<AddRequest, { done: true }, Message>({
       subject: subjects.adm('models-add'),
       request: addSchema,
       to: self,
@@ -25,8 +22,7 @@ export const catalogPorts = (reign: Reign, clock: Clock): Ports => ({
         replyTo,
       }),
     })
-    const remove = bridge<AdminRequest<'models-remove'>, { done: true }, Message>({
-      bus,
+    const remove = reign.bridge<AdminRequest<'models-remove'>, { done: true }, Message>({
       subject: subjects.adm('models-remove'),
       request: adminVerbs['models-remove'].request,
       to: self,

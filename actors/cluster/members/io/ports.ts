@@ -1,5 +1,4 @@
 // How members hear of nodes and routers, and where nodes' records are kept.
-import { bridge } from '../../../../transport/bridge.ts'
 import {
   type Registration,
   type Report,
@@ -15,9 +14,7 @@ import { type Message, nodeRecordSchema, type Registered } from '../protocol.ts'
 export const membersPorts = (reign: Reign): Ports => ({
   token: reign.token,
   listen(self) {
-    const { bus } = reign
-    const registrations = bridge<Registration, Registered, Message>({
-      bus,
+    const registrations = reign.bridge<Registration, Registered, Message>({
       subject: subjects.svcAll('members', 'register'),
       request: registrationSchema,
       to: self,
@@ -29,8 +26,7 @@ export const membersPorts = (reign: Reign): Ports => ({
         replyTo,
       }),
     })
-    const reports = bridge<Report, never, Message>({
-      bus,
+    const reports = reign.bridge<Report, never, Message>({
       subject: subjects.hbAll,
       request: reportSchema,
       to: self,

@@ -1,6 +1,5 @@
 // How placement hears of administration, sends commands, and where replicas and routes are kept.
 import { randomBytes } from 'node:crypto'
-import { bridge } from '../../../../transport/bridge.ts'
 import {
   type AdminAnswer,
   type AdminRequest,
@@ -35,8 +34,7 @@ const idsAtOnce = 16
 export const placementPorts = (reign: Reign, engineKey: (replica: string) => string): Ports => ({
   listen(self) {
     const looks = lookVerbs.map((verb) =>
-      bridge<unknown, never, Message>({
-        bus: reign.bus,
+      reign.bridge<unknown, never, Message>({
         subject: subjects.adm(verb),
         request: adminVerbs[verb].request,
         to: self,
@@ -45,8 +43,7 @@ export const placementPorts = (reign: Reign, engineKey: (replica: string) => str
           ({ type: 'look', verb, at: self.now(), request, replyTo }) as Look,
       }),
     )
-    const logs = bridge<AdminRequest<'logs-read'>, AdminAnswer<'logs-read'>, Message>({
-      bus: reign.bus,
+    const logs = reign.bridge<AdminRequest<'logs-read'>, AdminAnswer<'logs-read'>, Message>({
       subject: subjects.adm('logs-read'),
       request: adminVerbs['logs-read'].request,
       to: self,
