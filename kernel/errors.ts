@@ -436,7 +436,7 @@ export type Details = Readonly<Record<string, string | number | boolean | null>>
 export type Failure = { code: Code; message: string; details: Details }
 
 /** The text of a code with its placeholders filled; a detail that is missing reads "?". */
-export function textOf(code: Code, details: Details): string {
+function textOf(code: Code, details: Details): string {
   return catalogue[code].template.replace(/\{(\w+)\}/g, (_, name: string) =>
     String(details[name] ?? '?'),
   )

@@ -4,8 +4,8 @@ import { catalogue } from '../../kernel/errors.ts'
 import { documents, sources } from '../../tools/sources.ts'
 
 const home = 'kernel/errors.ts'
-/** Names that look like codes: streams of the store and variables of the environment. */
-const notCodes = new Set<string>([])
+/** Names that look like codes and are variables of the environment. */
+const notCodes = new Set<string>(['LLMGW_PROCESS'])
 /** Codes that stand in the catalogue ahead of their use, each with the reason. */
 const ahead = new Map<string, string>([])
 

@@ -1,3 +1,4 @@
+// The leader against a real nats-server: candidates, a restart of the store, a leader that is killed.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,3 +1,4 @@
+// The leading actors together, over a store in memory and simulated nodes.
 import t from 'tap'
 import type { z } from 'zod'
 import { startLeading } from '../../../../bin/leading.ts'

@@ -1,3 +1,4 @@
+// The node's agent by table: registration, reports, commands.
 import t from 'tap'
 import type { Identity, Message } from '../../../../actors/node/protocol.ts'
 import { type Effect, init, type State, transition } from '../../../../actors/node/state.ts'

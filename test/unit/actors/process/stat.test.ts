@@ -1,3 +1,4 @@
+// Lines of /proc/PID/stat, whole and broken.
 import t from 'tap'
 import { parseStat } from '../../../../actors/process/stat.ts'
 

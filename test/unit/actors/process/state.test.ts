@@ -1,3 +1,4 @@
+// The life of a process by table: phase and message.
 import t from 'tap'
 import type { Exit, Message, ProcessSpec } from '../../../../actors/process/protocol.ts'
 import { type Effect, init, type State, transition } from '../../../../actors/process/state.ts'

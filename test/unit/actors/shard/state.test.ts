@@ -1,3 +1,4 @@
+// The life of a shard by table: phase and message.
 import t from 'tap'
 import type { Event as ProcessEvent, ProcessSpec } from '../../../../actors/process/protocol.ts'
 import type { Effect, Setting, State } from '../../../../actors/shard/phases.ts'

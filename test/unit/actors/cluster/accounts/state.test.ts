@@ -1,3 +1,4 @@
+// Scopes and keys: what is stored, what is told, what is refused.
 import t from 'tap'
 import {
   type KeyRecord,

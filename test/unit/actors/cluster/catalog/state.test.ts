@@ -1,3 +1,4 @@
+// Models: how they are added, completed by their header, and removed.
 import t from 'tap'
 import type { CatalogModel, Message } from '../../../../../actors/cluster/catalog/protocol.ts'
 import {

@@ -1,3 +1,4 @@
+// Authority over time, on a clock moved by hand.
 import t from 'tap'
 import { LeaseAuthority } from '../../../../../actors/cluster/election/io/authority.ts'
 import type { Instant } from '../../../../../actors/cluster/election/protocol.ts'

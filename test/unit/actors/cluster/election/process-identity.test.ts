@@ -1,3 +1,4 @@
+// When a leader on the same machine counts as gone.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

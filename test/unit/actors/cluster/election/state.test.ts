@@ -1,3 +1,4 @@
+// The election by table: observing, acquiring, renewing, losing.
 import fc from 'fast-check'
 import t from 'tap'
 import type { Instant, Message, Sight } from '../../../../../actors/cluster/election/protocol.ts'

@@ -1,3 +1,4 @@
+// Registrations, reports and silence of nodes and routers.
 import t from 'tap'
 import type { Message, Registered } from '../../../../../actors/cluster/members/protocol.ts'
 import {

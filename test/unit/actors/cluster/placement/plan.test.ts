@@ -1,3 +1,4 @@
+// The plan: examples for each rule, then properties over random worlds.
 import fc from 'fast-check'
 import t from 'tap'
 import { marginBytes, reservedBytes } from '../../../../../actors/cluster/placement/room.ts'

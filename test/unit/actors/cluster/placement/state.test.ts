@@ -1,3 +1,4 @@
+// When placement decides, writes and orders.
 import t from 'tap'
 import type { Message, ReplicaRecord } from '../../../../../actors/cluster/placement/protocol.ts'
 import {

@@ -1,3 +1,4 @@
+// The keeper of a node's shards by table.
 import t from 'tap'
 import type { Message } from '../../../../../actors/node/shards/protocol.ts'
 import { init, type State, transition } from '../../../../../actors/node/shards/state.ts'

@@ -1,3 +1,4 @@
+// What a shard keeps in its folder, and the last lines of its log.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,3 +1,4 @@
+// Ports for engines.
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import t from 'tap'
