@@ -57,6 +57,7 @@ export interface Routing {
   stop(drainMs: number): Promise<void>
 }
 
+/** For each actor of the router: a fault is tried again soon, five within a minute end the program. */
 const steady = {
   restart: 'permanent',
   intensity: 5,

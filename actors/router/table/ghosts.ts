@@ -4,7 +4,9 @@ import type { Ghost, GhostCheck } from './protocol.ts'
 // Measured: 100 tokens a second on one core with a small model; a fifth of that is assumed, and waiting besides.
 const tokensPerSecond = 20
 const bytesPerToken = 4
+/** Whatever the prompt, since the engine may be busy with others. */
 const leastMs = 10_000
+/** Whatever the prompt: a place is not kept from others for longer. */
 const mostMs = 15 * 60_000
 
 /** How long a prompt of that many bytes may at most keep an engine busy, where the engine does not tell. */

@@ -34,7 +34,9 @@ export type Effect =
   | { do: 'forget'; replica: string }
   | { do: 'warn'; key: string; problem: string }
 
+/** Between reports to the leader, which places by them. */
 const reportMs = 1000
+/** Between looks at an engine that may still work for a client who left. */
 const checkMs = 500
 /** So many failures in a row make a replica one to avoid. */
 const failuresToAvoid = 3

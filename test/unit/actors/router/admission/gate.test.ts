@@ -1,3 +1,4 @@
+// Holds at the gate: each ends exactly once.
 import t from 'tap'
 import { openGate } from '../../../../../actors/router/admission/gate.ts'
 

@@ -1,3 +1,4 @@
+// The keys that a router knows, by table.
 import t from 'tap'
 import type { Message } from '../../../../../actors/router/admission/protocol.ts'
 import { init, transition } from '../../../../../actors/router/admission/state.ts'

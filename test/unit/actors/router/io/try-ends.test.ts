@@ -1,3 +1,4 @@
+// How the ends of tries are told to the table.
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { gatherTryEnds } from '../../../../../actors/router/io/try-ends.ts'

@@ -1,3 +1,4 @@
+// Bodies as they arrive: kept, refused, given back.
 import t from 'tap'
 import { type BodyEnd, collectBody } from '../../../../../actors/router/request/body.ts'
 import { Buffers } from '../../../../../actors/router/request/buffers.ts'

@@ -1,3 +1,4 @@
+// The closing mark of a stream, however it is cut.
 import t from 'tap'
 import { Tail } from '../../../../../actors/router/request/tail.ts'
 

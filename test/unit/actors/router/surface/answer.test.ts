@@ -1,3 +1,4 @@
+// Answers and errors in OpenAI's shape.
 import t from 'tap'
 import {
   engineErrorAnswer,

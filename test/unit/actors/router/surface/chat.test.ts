@@ -1,3 +1,4 @@
+// Chat requests: what is asked of them and what is refused.
 import t from 'tap'
 import { readChat } from '../../../../../actors/router/surface/chat.ts'
 

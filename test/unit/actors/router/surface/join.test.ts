@@ -1,3 +1,4 @@
+// Whole answers put together from a stream.
 import t from 'tap'
 import { createJoin, type Joined } from '../../../../../actors/router/surface/join.ts'
 

@@ -1,3 +1,4 @@
+// Fields changed in a body whose other bytes stay.
 import fc from 'fast-check'
 import t from 'tap'
 import { askForStream } from '../../../../../actors/router/surface/patch.ts'

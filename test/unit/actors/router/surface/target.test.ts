@@ -1,3 +1,4 @@
+// What a method and path ask for.
 import t from 'tap'
 import { aim } from '../../../../../actors/router/surface/target.ts'
 

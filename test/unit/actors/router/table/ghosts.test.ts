@@ -1,3 +1,4 @@
+// Work of clients who left: when its place is free again.
 import fc from 'fast-check'
 import t from 'tap'
 import { ghostMs, goneGhosts } from '../../../../../actors/router/table/ghosts.ts'

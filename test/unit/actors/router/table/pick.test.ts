@@ -1,3 +1,4 @@
+// Which replica a request goes to.
 import t from 'tap'
 import { type PickFrom, pick } from '../../../../../actors/router/table/pick.ts'
 import type { Route } from '../../../../../transport/contract/route.ts'

@@ -1,3 +1,4 @@
+// The table of routes by table: mirror, failures, checks.
 import t from 'tap'
 import type { Message, TableSnapshot, TryEnd } from '../../../../../actors/router/table/protocol.ts'
 import {
