@@ -1,9 +1,9 @@
 // The watcher of hardware as an actor, on a clock that the test moves.
 import t from 'tap'
-import { hardwareWatcher, type Ports } from '../../../../actors/node/hardware/actor.ts'
-import type { Event } from '../../../../actors/node/hardware/protocol.ts'
-import type { Hardware } from '../../../../transport/contract/hardware.ts'
-import { lab, settle, specOf } from '../../../support/actors.ts'
+import { hardwareWatcher, type Ports } from '../../../../../actors/node/hardware/actor.ts'
+import type { Event } from '../../../../../actors/node/hardware/protocol.ts'
+import type { Hardware } from '../../../../../transport/contract/hardware.ts'
+import { lab, settle, specOf } from '../../../../support/actors.ts'
 
 const hardware = { hostname: 'here' } as Hardware
 const load = { memoryAvailableBytes: 1, diskFreeBytes: 2, diskTotalBytes: 3 }

@@ -1,6 +1,6 @@
 // CPUs as lscpu and /proc/cpuinfo describe them.
 import t from 'tap'
-import { cpuOfCpuinfo, cpuOfLscpu } from '../../../../actors/node/hardware/cpu.ts'
+import { cpuOfCpuinfo, cpuOfLscpu } from '../../../../../actors/node/hardware/cpu.ts'
 
 const fields = [
   { field: 'Architecture:', data: 'x86_64' },

@@ -1,8 +1,8 @@
 // When the machine is looked at: every message.
 import t from 'tap'
-import type { Message } from '../../../../actors/node/hardware/protocol.ts'
-import { init, transition } from '../../../../actors/node/hardware/state.ts'
-import type { Hardware, Load } from '../../../../transport/contract/hardware.ts'
+import type { Message } from '../../../../../actors/node/hardware/protocol.ts'
+import { init, transition } from '../../../../../actors/node/hardware/state.ts'
+import type { Hardware, Load } from '../../../../../transport/contract/hardware.ts'
 
 const load: Load = { memoryAvailableBytes: 1, diskFreeBytes: 2, diskTotalBytes: 3 }
 const hardware = { hostname: 'here' } as Hardware

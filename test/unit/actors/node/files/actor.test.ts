@@ -1,10 +1,10 @@
 // The keeper of files as an actor, over ports that the test answers.
 import t from 'tap'
-import { filesKeeper, type Ports } from '../../../../actors/node/files/actor.ts'
-import type { Event, FetchEvent, FetchedFile } from '../../../../actors/node/files/protocol.ts'
-import { LlmgwError } from '../../../../kernel/errors.ts'
-import type { Artifact } from '../../../../transport/contract/artifact.ts'
-import { lab, settle, specOf } from '../../../support/actors.ts'
+import { filesKeeper, type Ports } from '../../../../../actors/node/files/actor.ts'
+import type { Event, FetchEvent, FetchedFile } from '../../../../../actors/node/files/protocol.ts'
+import { LlmgwError } from '../../../../../kernel/errors.ts'
+import type { Artifact } from '../../../../../transport/contract/artifact.ts'
+import { lab, settle, specOf } from '../../../../support/actors.ts'
 
 const artifact: Artifact = {
   name: 'tiny',

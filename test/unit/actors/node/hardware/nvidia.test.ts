@@ -5,7 +5,7 @@ import {
   nvidiaArguments,
   nvidiaFields,
   unknownField,
-} from '../../../../actors/node/hardware/nvidia.ts'
+} from '../../../../../actors/node/hardware/nvidia.ts'
 
 const MiB = 1024 * 1024
 const id = 'GPU-5f3d4f0e-0000-0000-0000-000000000001'

@@ -5,7 +5,7 @@ import {
   memoryLimitIn,
   memoryUsedIn,
   quotaIn,
-} from '../../../../actors/node/hardware/cgroup.ts'
+} from '../../../../../actors/node/hardware/cgroup.ts'
 
 const mount2 = '31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate'
 const mount1 = (controller: string, root = '/') =>

@@ -1,9 +1,9 @@
 // The installer as an actor, over ports that the test answers.
 import t from 'tap'
-import { type Ports, provisioner } from '../../../../actors/node/provision/actor.ts'
-import type { Event, ProvisionEvent, Ready } from '../../../../actors/node/provision/protocol.ts'
-import { LlmgwError } from '../../../../kernel/errors.ts'
-import { lab, settle, specOf } from '../../../support/actors.ts'
+import { type Ports, provisioner } from '../../../../../actors/node/provision/actor.ts'
+import type { Event, ProvisionEvent, Ready } from '../../../../../actors/node/provision/protocol.ts'
+import { LlmgwError } from '../../../../../kernel/errors.ts'
+import { lab, settle, specOf } from '../../../../support/actors.ts'
 
 const ready: Ready = { version: 'x 1', argv: ['/python', 'launcher.py'], note: null }
 const progress = { what: 'fetching uv', doneBytes: 1, totalBytes: 2, bytesPerSecond: 3 }

@@ -5,16 +5,16 @@ import type {
   ProvisionEvent,
   Ready,
   Verdict,
-} from '../../../../actors/node/provision/protocol.ts'
+} from '../../../../../actors/node/provision/protocol.ts'
 import {
   type Effect,
   init,
   type State,
   transition,
-} from '../../../../actors/node/provision/state.ts'
-import { llamacpp } from '../../../../engines/llamacpp.ts'
-import { failure } from '../../../../kernel/errors.ts'
-import type { Install } from '../../../../transport/contract/node.ts'
+} from '../../../../../actors/node/provision/state.ts'
+import { llamacpp } from '../../../../../engines/llamacpp.ts'
+import { failure } from '../../../../../kernel/errors.ts'
+import type { Install } from '../../../../../transport/contract/node.ts'
 
 const engine = 'llamacpp'
 const one = (_: ProvisionEvent): void => {}

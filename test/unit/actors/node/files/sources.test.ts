@@ -1,13 +1,13 @@
 // Names of sources and keys of files.
 import t from 'tap'
-import { fileKey } from '../../../../actors/node/files/protocol.ts'
+import { fileKey } from '../../../../../actors/node/files/protocol.ts'
 import {
   acceptedDigests,
   requirementLine,
   sourceName,
   unavailable,
-} from '../../../../actors/node/files/sources.ts'
-import type { Artifact, Source } from '../../../../transport/contract/artifact.ts'
+} from '../../../../../actors/node/files/sources.ts'
+import type { Artifact, Source } from '../../../../../transport/contract/artifact.ts'
 
 const digest = 'ab'.repeat(32)
 const index: Source & { kind: 'index' } = {

@@ -5,11 +5,16 @@ import {
   type FetchedFile,
   fileKey,
   type Message,
-} from '../../../../actors/node/files/protocol.ts'
-import { type Effect, init, type State, transition } from '../../../../actors/node/files/state.ts'
-import { failure } from '../../../../kernel/errors.ts'
-import type { Artifact } from '../../../../transport/contract/artifact.ts'
-import type { NodeFile } from '../../../../transport/contract/node.ts'
+} from '../../../../../actors/node/files/protocol.ts'
+import {
+  type Effect,
+  init,
+  type State,
+  transition,
+} from '../../../../../actors/node/files/state.ts'
+import { failure } from '../../../../../kernel/errors.ts'
+import type { Artifact } from '../../../../../transport/contract/artifact.ts'
+import type { NodeFile } from '../../../../../transport/contract/node.ts'
 
 const artifact: Artifact = {
   name: 'tiny',

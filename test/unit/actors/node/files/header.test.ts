@@ -1,6 +1,6 @@
 // What is read out of a GGUF file's metadata.
 import t from 'tap'
-import { headerOf } from '../../../../actors/node/files/header.ts'
+import { headerOf } from '../../../../../actors/node/files/header.ts'
 
 const metadata = {
   'general.architecture': 'llama',
