@@ -73,6 +73,12 @@ runProgram({
       // credentials that were revoked end the router; while NATS is merely away it serves on
       if (status.type === 'closed' && !ending.aborted) process.exit(1)
     })
+    metrics.gauge({
+      name: 'llmgw_nats_connected',
+      help: '1 while the table is kept up to date, 0 while it is the last one known',
+      labels: [],
+      collect: (set) => set({}, bus.connected ? 1 : 0),
+    })
     const boot = randomUUID()
     const routing = startRouting({
       system,

@@ -29,8 +29,8 @@ export class HttpExchange {
     this.method = request.getCaseSensitiveMethod()
     this.path = request.getUrl()
     response.onAborted(() => {
+      if (this.#open) this.#gone?.()
       this.#open = false
-      this.#gone?.()
     })
   }
 

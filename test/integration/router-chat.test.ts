@@ -40,6 +40,40 @@ t.test('the openai client works unchanged (RT1)', async (t) => {
     t.equal(text, 'Hello, world!')
   })
 
+  await t.test('calls of tools arrive the same in both forms', async (t) => {
+    const part = (delta: object, finish_reason: string | null = null) => ({
+      id: 'c1',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'fake',
+      choices: [{ index: 0, delta, finish_reason }],
+    })
+    const call = (fields: object) => part({ tool_calls: [{ index: 0, ...fields }] })
+    const events = [
+      part({ role: 'assistant', content: null }),
+      call({ id: 'call_1', type: 'function', function: { name: 'look', arguments: '' } }),
+      call({ function: { arguments: '{"at":' } }),
+      call({ function: { arguments: '1}' } }),
+      part({}, 'tool_calls'),
+    ]
+    const wanted = [
+      { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } },
+    ]
+    engine.next({ events }, { events })
+    const plain = await client.chat.completions.create(chat)
+    t.match(plain.choices[0]?.message, { content: null, tool_calls: wanted })
+    const streamed = await client.chat.completions.stream(chat).finalChatCompletion()
+    t.match(streamed.choices[0]?.message.tool_calls, wanted)
+    t.equal(streamed.choices[0]?.finish_reason, 'tool_calls')
+  })
+
+  await t.test('leaving the loop of a stream tells the engine', async (t) => {
+    engine.next({ deltas: Array(100).fill('x'), paceMs: 20 })
+    for await (const _ of await client.chat.completions.create({ ...chat, stream: true })) break
+    await engine.idle()
+    t.ok(engine.seen.at(-1)?.leftAt)
+  })
+
   await t.test('models are listed and found by name, slashes and all', async (t) => {
     const models = (await client.models.list()).data.map((it) => it.id)
     t.same(models, ['fake', 'org/name:7b'])

@@ -69,6 +69,12 @@ t.test('the endpoint refuses', async (t) => {
     t.match(error, { status: 400, param: 'messages' })
   })
 
+  await t.test("nothing that nests deep: it is the engine's to judge", async (t) => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+    const body = `{"model":"fake","stream":false,"messages":${deep}}`
+    t.equal((await ask(router.url, { body })).status, 200)
+  })
+
   await t.test('unknown paths with 404 and wrong methods with 405', async (t) => {
     const call = async (method: string, path: string) => {
       const answer = await fetch(`${router.url}${path}`, {

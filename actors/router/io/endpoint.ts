@@ -9,7 +9,7 @@ export interface Endpoint {
   stop(drainMs: number): Promise<void>
 }
 
-/** Between looks at the requests that still run while the endpoint drains. */
+/** Between looks at the chats that still run at the end. */
 const pollMs = 20
 /** For the last answers to leave before their connections are closed. */
 const lingerMs = 50

@@ -136,7 +136,9 @@ export class Attempt implements TryEvents {
   }
 
   onFail(why: TryFailure): void {
-    this.#fail(why, why === 'unreachable' ? 'unreachable' : 'failed')
+    // whole but for the regular end of its connection
+    if (this.#mode === 'stream' && this.#tail.isDone) this.#end('answered', { how: 'streamed' })
+    else this.#fail(why, why === 'unreachable' ? 'unreachable' : 'failed')
   }
 
   #answering(): void {

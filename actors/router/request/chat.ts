@@ -153,7 +153,6 @@ export class ChatRun implements AttemptOwner {
   pass(chunk: Uint8Array): boolean {
     if (this.#begun) return this.#exchange.write(chunk)
     this.#begun = true
-    this.#giveBack() // from here on nothing is tried again
     return this.#exchange.begin(200, [...streamHeaders, this.#idHeader], chunk)
   }
 
@@ -213,16 +212,10 @@ export class ChatRun implements AttemptOwner {
     this.#attempt?.abort()
     this.#upload?.drop()
     this.#hold?.end()
-    this.#giveBack()
+    this.#ports.buffers.give(this.#heldBytes)
     const { meter, now } = this.#ports
     const durationMs = now() - this.#start.startedAt
     meter.ended({ id: this.#start.id, status, model: this.#chat?.model ?? null, durationMs })
     this.#onOver(this)
-  }
-
-  #giveBack(): void {
-    this.#ports.buffers.give(this.#heldBytes)
-    this.#heldBytes = 0
-    this.#body = new Uint8Array()
   }
 }

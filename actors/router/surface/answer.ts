@@ -58,7 +58,8 @@ export function engineErrorAnswer(
           : null,
     ...others,
   }
-  const wait = retryAfter ?? (status === 429 || status === 503 ? retryAfterS : null)
+  const passed = /^\d{1,6}$/.test(retryAfter ?? '') ? retryAfter : null
+  const wait = passed ?? (status === 429 || status === 503 ? retryAfterS : null)
   return {
     status,
     headers: [json, ...(wait === null ? [] : [['retry-after', wait] as const])],

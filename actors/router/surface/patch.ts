@@ -1,5 +1,5 @@
 // Changes single fields of a request's bytes and leaves every other byte as it was sent.
-import { visit } from 'jsonc-parser'
+import { createScanner } from 'jsonc-parser'
 
 const asked = new Map([
   ['stream', 'true'],
@@ -36,34 +36,36 @@ export function askForStream(body: Uint8Array, saysHow: boolean): Uint8Array {
 
 type Span = { name: string; from: number; to: number }
 
-/** Every value of the asked names at the top level, repetitions too: which of them counts is for the engine to say. */
+/**
+ * Every value of the asked names at the top level, repetitions too: which of them counts is for the engine to say.
+ * By the scanner and not by a tree: it does not mind how deep a body nests.
+ */
 function topLevel(text: string): Span[] {
+  const scanner = createScanner(text, true)
   const spans: Span[] = []
   let depth = 0
-  let open: { name: string; from: number } | null = null
-  const begin = (offset: number): void => {
-    if (depth === 1 && open?.from === -1) open.from = offset
-    depth += 1
+  let name: string | null = null
+  let from = -1
+  for (;;) {
+    scanner.scan()
+    const at = scanner.getTokenOffset()
+    if (at >= text.length) return spans
+    const mark = text[at] ?? ''
+    const opens = mark === '{' || mark === '['
+    if (mark === '}' || mark === ']') depth -= 1
+    if (depth === 1 && mark !== ':' && mark !== ',') {
+      if (name === null) name = scanner.getTokenValue()
+      else {
+        if (from === -1) from = at
+        if (!opens) {
+          if (asked.has(name)) spans.push({ name, from, to: at + scanner.getTokenLength() })
+          name = null
+          from = -1
+        }
+      }
+    }
+    if (opens) depth += 1
   }
-  const end = (to: number): void => {
-    depth -= 1
-    if (depth === 1 && open) spans.push({ ...open, to })
-    if (depth === 1) open = null
-  }
-  visit(text, {
-    onObjectBegin: begin,
-    onArrayBegin: begin,
-    onObjectEnd: (offset, length) => end(offset + length),
-    onArrayEnd: (offset, length) => end(offset + length),
-    onObjectProperty(name) {
-      if (depth === 1 && asked.has(name)) open = { name, from: -1 }
-    },
-    onLiteralValue(_value, offset, length) {
-      if (depth === 1 && open) spans.push({ name: open.name, from: offset, to: offset + length })
-      if (depth === 1) open = null
-    },
-  })
-  return spans
 }
 
 function concatenate(pieces: readonly Uint8Array[]): Uint8Array {

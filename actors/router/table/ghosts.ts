@@ -1,13 +1,13 @@
 // When a request that was given up during prefill has left the engine.
 import type { Ghost, GhostCheck } from './protocol.ts'
 
-// Measured: 100 tokens a second on one core with a small model; a fifth of that is assumed, and waiting besides.
+// Measured: 100 tokens a second on one core with a small model; a fifth of that is assumed.
 const tokensPerSecond = 20
 const bytesPerToken = 4
-/** Whatever the prompt, since the engine may be busy with others. */
+/** Waiting behind others counts too, however short the prompt. */
 const leastMs = 10_000
-/** Whatever the prompt: a place is not kept from others for longer. */
-const mostMs = 15 * 60_000
+/** Bytes of images are no tokens: no prompt is taken to be longer. */
+const mostMs = 900_000
 
 /** How long a prompt of that many bytes may at most keep an engine busy, where the engine does not tell. */
 export const ghostMs = (promptBytes: number): number =>

@@ -34,12 +34,13 @@ export type Effect =
   | { do: 'forget'; replica: string }
   | { do: 'warn'; key: string; problem: string }
 
-/** Between reports to the leader, which places by them. */
+/** Between reports: the leader takes 5 s of silence for a sign. */
 const reportMs = 1000
-/** Between looks at an engine that may still work for a client who left. */
+/** Between looks at an engine that has ghosts; each costs it one small page. */
 const checkMs = 500
 /** So many failures in a row make a replica one to avoid. */
 const failuresToAvoid = 3
+/** Doubled each time: short for one that was just started again, long for one that stays away. */
 const avoidMs = { min: 1000, max: 30_000 }
 
 export const init = (): Step<State, Effect> => [

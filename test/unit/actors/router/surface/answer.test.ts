@@ -86,6 +86,7 @@ t.test("an engine's error is put into the shape, whatever it was", async (t) => 
     t.same(JSON.parse(String(answer.body)), { error })
   }
   t.same(engineErrorAnswer(429, {}, '7').headers[1], ['retry-after', '7'])
+  t.same(engineErrorAnswer(429, {}, 'key=1').headers[1], ['retry-after', '1'])
   t.same(engineErrorAnswer(503, {}, null).headers[1], ['retry-after', '1'])
 })
 

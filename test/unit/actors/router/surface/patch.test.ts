@@ -62,3 +62,9 @@ t.test('of any object the rest is as it was', async (t) => {
     { numRuns: 50 },
   )
 })
+
+t.test('a body that nests a hundred thousand times is patched, not crashed on', async (t) => {
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000)
+  const before = `{"stream":false,"messages":${deep},"stream_options":${deep}}`
+  t.ok(patch(before, true) === `{"stream":true,"messages":${deep},"stream_options":${usage}}`)
+})
