@@ -248,6 +248,9 @@ t.test('headers are made anew both ways (rows 47, 49)', async (t) => {
     'x-request-id',
   ])
   t.equal(seen['authorization'], 'Bearer key-of-r1', 'never the key of the client')
+  const odd = { traceparent: 'caf\u00e9 \u00ff' }
+  t.equal((await ask(router.url, { headers: odd })).status, 200)
+  t.notOk(engines.get('r1')?.seen[1]?.headers['traceparent'], 'what is no trace is not passed on')
   const leaky = {
     location: 'http://inside/?key=key-of-r1',
     'x-key': 'key-of-r1',

@@ -88,7 +88,9 @@ export function createForwarding({ timeouts, keyOf, onTrouble }: ForwardOptions)
     },
     async close() {
       clearInterval(watch)
-      await Promise.all([...pools.values()].map(({ pool }) => pool.destroy()))
+      const all = [...pools.values()]
+      pools.clear()
+      await Promise.all(all.map(({ pool }) => pool.destroy()))
     },
   }
 }

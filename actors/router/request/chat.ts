@@ -60,7 +60,8 @@ export class ChatRun implements AttemptOwner {
     this.#ports = ports
     this.#exchange = exchange
     this.#start = start
-    this.#trace = exchange.header('traceparent')
+    const trace = exchange.header('traceparent')
+    this.#trace = /^[\da-f-]{1,128}$/.test(trace) ? trace : ''
     this.#onOver = onOver
   }
 
