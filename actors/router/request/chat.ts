@@ -14,6 +14,9 @@ const mostTries = 3
 /** What the log and the metrics call a request whose client left; never sent. */
 const clientLeft = 499
 
+/** W3C's, as it is; other values are not passed on. */
+const traceparent = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/
+
 const streamHeaders = [
   ['content-type', 'text/event-stream'],
   ['cache-control', 'no-cache'],
@@ -61,7 +64,7 @@ export class ChatRun implements AttemptOwner {
     this.#exchange = exchange
     this.#start = start
     const trace = exchange.header('traceparent')
-    this.#trace = /^[\da-f-]{1,128}$/.test(trace) ? trace : ''
+    this.#trace = traceparent.test(trace) ? trace : ''
     this.#onOver = onOver
   }
 
