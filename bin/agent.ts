@@ -100,11 +100,13 @@ export function startAgent({ system, log, identity, bus, runDir, parts }: AgentO
   system.spawn({
     ...child('node', agent),
     at: node,
+    // Shards that wait for what broke would wait for ever: they begin anew with it, and adopt their engines.
+    strategy: 'rest-for-one',
     children: [
-      child('hardware', parts.hardware(tell)),
       { ...child('files', parts.files(tell)), at: files },
       { ...child('provision', parts.provision(tell)), at: provision },
       { ...child('shards', keeper), at: shards },
+      child('hardware', parts.hardware(tell)),
     ],
   })
   return {

@@ -40,11 +40,11 @@ export type Up = { pid: number; port: number; version: string }
 type Phase<P extends string, D = unknown> = { phase: P } & Core & D
 
 /**
- *     looking ─absent─> installing ─> fetching ─> starting ─running─> loading ─ready─> ready
- *        │ adopted          ^                         ^                  │ late            │ hung
- *        └────> loading     │ due                     │ port taken       │ crashed         │ crashed
- *                       restarting <──budget left── falling <────────────┴─────────────────┘
- *                                                     └── budget spent, or no use ──> failed
+ *     looking ──absent──> installing ──> fetching ──> starting ──> loading ──ready──> ready
+ *        └──adopted──> loading                           └── process lost, late, hung ──┘
+ *                                                                    v
+ *     installing <──due── restarting <──budget left────────────── falling ──of no use──> failed
+ *     installing <──port taken──────────────────────────────────────┘
  *     all ──stop──> stopping ──> gone, or installing where another definition was given
  */
 export type State =

@@ -80,7 +80,7 @@ t.test(
     const tookMs = Math.round(performance.now() - killedAt)
     t.comment(`the end was noticed after ${tookMs} ms`)
     t.equal(ended.code, 137, 'with the exit code that its shim noted')
-    t.ok(tookMs < 1000)
+    t.ok(tookMs < 2000, 'sooner than the next look')
     t.equal(statSync(join(dir, 'log')).mode & 0o777, 0o600)
     t.equal(statSync(join(dir, 'record.json')).mode & 0o777, 0o600)
   },
@@ -172,7 +172,7 @@ t.test(
     one.ports.release()
     const pid = await eventually(
       'the child',
-      () => existsSync(left) && Number(readFileSync(left, 'utf8')),
+      () => existsSync(left) && (Number(readFileSync(left, 'utf8')) || undefined),
     )
     await eventually('the end of its parent', () => readRun(dir)?.alive === false)
     t.ok(isRunning(pid))
