@@ -34,9 +34,11 @@ type Known = {
 }
 
 /**
- *     offline ──online, parts known──> registering ──answered──> registered
- *        ^                                  ^                        │ a leader asks
- *        └──────── connection lost ─────────┴────────────────────────┘
+ *     offline ──online──> waiting ──parts known──> registering ──answered──> registered
+ *        ^                 ^  ^ due                     │ no answer              │
+ *        │                 │  └──────── pausing <───────┘                        │
+ *        │                 └──────────────────────────────────── a leader asks ──┤
+ *        └──────────────────────────────────────────────── connection lost ──────┘
  *
  * `sent` holds the lists as the leader has them: a registration sends both whole (ND6).
  */
@@ -44,7 +46,7 @@ export type State = {
   identity: Identity
   /** `attempt` counts registrations, `tries` those since the last answer. */
   link: {
-    phase: 'offline' | 'waiting' | 'registering' | 'registered'
+    phase: 'offline' | 'waiting' | 'registering' | 'registered' | 'pausing'
     attempt: number
     tries: number
   }
@@ -103,7 +105,7 @@ export function transition(state: State, message: Message): Next {
     case 'settled':
       return tryRegister({ ...state, settled: true })
     case 'due':
-      return message.attempt === state.link.attempt ? tryRegister(state) : stay(state)
+      return due(state, message.attempt)
     case 'registered':
       return registered(state, message)
     case 'unregistered':
@@ -142,12 +144,10 @@ const withPhase = (state: State, phase: State['link']['phase']): State => ({
   link: { phase, attempt: state.link.attempt + 1, tries: 0 },
 })
 
-function learn(state: State, news: Partial<Known>): Next {
-  const next = { ...state, known: { ...state.known, ...news } }
-  return next.link.phase === 'waiting' ? tryRegister(next) : stay(next)
-}
+const learn = (state: State, news: Partial<Known>): Next =>
+  tryRegister({ ...state, known: { ...state.known, ...news } })
 
-/** Waits for what a registration must hold, and for the rest while it has its time. */
+/** Registers a node that waits to, once what a registration must hold is known, and the rest or its time is over. */
 function tryRegister(state: State): Next {
   if (state.link.phase !== 'waiting') return stay(state)
   const { hardware, load, shards, files, installs } = state.known
@@ -192,9 +192,15 @@ function again(state: State): Next {
   const { attempt, tries } = state.link
   const delayMs = Math.min(registerAgainMs * 2 ** tries, registerAgainMostMs)
   return [
-    { ...state, link: { phase: 'waiting', attempt: attempt + 1, tries: tries + 1 } },
+    { ...state, link: { phase: 'pausing', attempt: attempt + 1, tries: tries + 1 } },
     [{ do: 'wait', message: { type: 'due', attempt: attempt + 1 }, delayMs }],
   ]
+}
+
+function due(state: State, attempt: number): Next {
+  const { link } = state
+  if (link.phase !== 'pausing' || attempt !== link.attempt) return stay(state)
+  return tryRegister({ ...state, link: { ...link, phase: 'waiting' } })
 }
 
 function report(state: State): Next {

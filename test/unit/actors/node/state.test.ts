@@ -123,7 +123,8 @@ t.test('answers to earlier registrations change nothing', async (t) => {
 
 t.test('an answer under an older leadership than one that was seen is none', async (t) => {
   const [state] = run({ ...registering, token: 5 }, answer(registering, 4))
-  t.equal(state.link.phase, 'waiting')
+  t.equal(state.link.phase, 'pausing')
+  t.equal(run(state, { type: 'load', load })[0].link.phase, 'pausing', 'news do not cut it short')
 })
 
 t.test('the highest leadership is kept', async (t) => {
