@@ -6,13 +6,24 @@ import type { Progress } from '../transport/contract/node.ts'
 export const out = (text: string): void => void process.stdout.write(`${text}\n`)
 export const err = (text: string): void => void process.stderr.write(`${text}\n`)
 
-/** Prints a line of progress once, and again only when its text has changed. */
-export function progress(write: (line: string) => void): (subject: string, text: string) => void {
-  const last = new Map<string, string>()
-  return (subject, text) => {
-    if (last.get(subject) === text) return
-    last.set(subject, text)
-    write(`${subject}: ${text}`)
+/** How much of something long is done may change many times a second; it is said this often. */
+const detailEveryMs = 2_000
+
+/**
+ * Prints a line of progress once, and again only when its text has changed. `detail`, how much is
+ * done, is put behind the text, and its changes alone are told every two seconds.
+ */
+export function progress(
+  write: (line: string) => void,
+  now: () => number = () => performance.now(),
+): (subject: string, text: string, detail?: string) => void {
+  const last = new Map<string, { text: string; detail: string; at: number }>()
+  return (subject, text, detail = '') => {
+    const before = last.get(subject)
+    const isSame = before?.text === text
+    if (isSame && (before.detail === detail || now() - before.at < detailEveryMs)) return
+    last.set(subject, { text, detail, at: now() })
+    write(`${subject}: ${text}${detail}`)
   }
 }
 

@@ -8,7 +8,7 @@ import { LlmgwError, messageOf } from '../../kernel/errors.ts'
 import { type Layout, layout, makeFolders } from '../instance.ts'
 import { err, out } from '../output.ts'
 import { positive } from './ctl.ts'
-import { run, type UpOptions, usage } from './up/run.ts'
+import { run, type UpOptions } from './up/run.ts'
 import { type Info, infoSchema } from './up/seed.ts'
 
 /** What a detached `up` tells the one that started it. */
@@ -97,7 +97,7 @@ async function detached(paths: Layout, options: UpOptions): Promise<void> {
   child.removeAllListeners('exit')
   if (child.connected) child.disconnect()
   child.unref()
-  if (info !== null) out(options.json === true ? JSON.stringify(info) : usage(paths, info))
+  if (info !== null && options.json === true) out(JSON.stringify(info))
 }
 
 /** The supervisor itself: returns when everything has ended. */

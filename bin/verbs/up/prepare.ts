@@ -20,7 +20,7 @@ import {
 import { type Layout, type Memory, machineName, readMemory, writeWhole } from '../../instance.ts'
 import { tail } from '../../output.ts'
 
-export type Say = (subject: string, text: string) => void
+export type Say = (subject: string, text: string, detail?: string) => void
 
 /** How many router processes share the endpoint's port. */
 const routers = 2
@@ -118,7 +118,7 @@ export async function natsServer(
   }
   const { path } = await fetchArtifact(artifact, {
     dir: join(paths.artifacts, 'nats-server', artifact.version),
-    onProgress: (it) => say('nats-server', `fetching ${artifact.version}${tail(it)}`),
+    onProgress: (it) => say('nats-server', it.what, tail(it)),
   })
   return path
 }

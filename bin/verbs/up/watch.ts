@@ -23,16 +23,9 @@ export async function untilReady(
     const { model: view, replicas } = await admin.ask('models-show', { model })
     if (view.ready > 0) return say(model, 'ready')
     const { nodes } = await admin.ask('nodes-list', {})
-    for (const install of nodes.flatMap((it) => it.installs)) {
-      if (install.state === 'installing') {
-        say(install.engine, `installing ${install.version}${tail(install.progress)}`)
-      }
-    }
     for (const it of replicas) {
-      say(
-        model,
-        `${it.state} on ${it.node}${it.reason ? `: ${it.reason}` : ''}${tail(it.progress)}`,
-      )
+      const what = it.reason ?? it.progress?.what
+      say(model, `${it.state} on ${it.node}${what ? `: ${what}` : ''}`, tail(it.progress))
     }
     if (replicas.length === 0) say(model, view.reason ?? 'waiting for a place')
     const failed = replicas.find((it) => it.state === 'failed')

@@ -30,6 +30,18 @@ t.test('a line of progress is printed once, and again only when it changes (ND12
   t.same(lines, ['x: a', 'x: b', 'x: a', 'y: a'])
 })
 
+t.test('how much is done is told with the line, and by itself every two seconds', async (t) => {
+  const lines: string[] = []
+  let now = 0
+  const say = progress(
+    (line) => lines.push(line),
+    () => now,
+  )
+  for (now = 0; now <= 4_000; now += 500) say('x', 'fetching', ` (${now})`)
+  say('x', 'ready')
+  t.same(lines, ['x: fetching (0)', 'x: fetching (2000)', 'x: fetching (4000)', 'x: ready'])
+})
+
 t.test('progress tells bytes, rate and time left as far as they are known', async (t) => {
   const it = { what: 'x', doneBytes: 2 ** 20, totalBytes: 3 * 2 ** 20, bytesPerSecond: 2 ** 20 }
   t.equal(tail(it), ' (1.0 MiB of 3.0 MiB, 1.0 MiB/s, 2.0 s left)')
