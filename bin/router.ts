@@ -66,6 +66,7 @@ runProgram({
     ended.catch(() => undefined) // heard only while the start still waits
     const secret = await readEngineSecret(engineSecretFile)
     const credentials = await readFile(nats.credentialsFile, 'utf8')
+    log.info({ url: nats.url }, 'connecting')
     const connecting = connectBus({ url: nats.url, name, credentials, log })
     const bus = await Promise.race([connecting, ended])
     bus.onStatus((status) => {

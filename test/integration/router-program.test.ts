@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { connectBus } from '../../transport/bus.ts'
 import { type RouterReport, routerReportSchema } from '../../transport/contract/node.ts'
@@ -210,5 +211,32 @@ t.test(
     t.notMatch(cut, 'DONE')
     t.equal(await router.code(), 0)
     await eventually('the engine was told', () => engine.running === 0)
+  },
+)
+
+t.test(
+  'a router without NATS waits for it, and ends at a signal',
+  { timeout: 20_000 },
+  async (t) => {
+    const nats = await startNats(t)
+    if (!nats) return
+    const engine = await startFakeEngine()
+    t.teardown(() => engine.close())
+    await nats.kill()
+    const waiting = await startRouter(t, nats, 'router-1', 0, 0)
+    await eventually('it tries', () => waiting.log().includes('"connecting"'), 10_000)
+    await delay(300)
+    waiting.child.kill('SIGTERM')
+    t.equal(await waiting.code(), 0)
+    t.notMatch(waiting.log(), '"serving"')
+
+    const port = await freePort()
+    const later = await startRouter(t, nats, 'router-2', port, 0)
+    await nats.start()
+    await setUp(t, nats, engine)
+    await serving(later)
+    t.equal((await ask(port, false)).status, 200)
+    later.child.kill('SIGINT')
+    t.equal(await later.code(), 0)
   },
 )

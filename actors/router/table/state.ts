@@ -116,19 +116,30 @@ function put(
   const routes = new Map(state.routes)
   const models = new Map(state.models)
   const problem = store(routes, models, key, value)
-  const next = { ...state, revision: Math.max(state.revision, revision), routes, models }
+  const next = { ...fresh(state, key, revision), routes, models }
   return publish(next, problem ? [{ do: 'warn', key, problem }] : [])
 }
 
 function deleted(state: State, key: string, revision: number): Step<State, Effect> {
-  const replica = key.startsWith('route.') ? key.slice('route.'.length) : null
+  const replica = replicaIn(key)
   const routes = new Map(state.routes)
   if (replica !== null) routes.delete(replica)
   const models = new Map(state.models)
   models.delete(key)
-  const next = { ...state, revision: Math.max(state.revision, revision), routes, models }
+  const next = { ...fresh(state, key, revision), routes, models }
   return publish(next, replica === null ? [] : [{ do: 'forget', replica }])
 }
+
+/** What was learned of a replica counts no longer once the leader says something new of it. */
+function fresh(state: State, key: string, revision: number): State {
+  const breakers = new Map(state.breakers)
+  const replica = replicaIn(key)
+  if (replica !== null) breakers.delete(replica)
+  return { ...state, breakers, revision: Math.max(state.revision, revision) }
+}
+
+const replicaIn = (key: string): string | null =>
+  key.startsWith('route.') ? key.slice('route.'.length) : null
 
 /** Puts an entry where it belongs; answers what is wrong with it. Entries of other kinds are others' affair. */
 function store(
@@ -137,9 +148,8 @@ function store(
   key: string,
   value: unknown,
 ): string | null {
-  if (key.startsWith('route.')) {
-    return check(routeSchema, value, (route) => routes.set(key.slice('route.'.length), route))
-  }
+  const replica = replicaIn(key)
+  if (replica !== null) return check(routeSchema, value, (route) => routes.set(replica, route))
   if (key.startsWith('model.')) {
     return check(routedModelSchema, value, (model) => models.set(key, model))
   }

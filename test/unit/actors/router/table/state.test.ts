@@ -119,6 +119,12 @@ t.test('one that nobody reaches is left alone at once, for at most 30 s', async 
   t.match(avoided(ended(...many)), { a: 1_130_000 })
 })
 
+t.test('what the leader says anew of a replica ends what was held against it', async (t) => {
+  const failed = ended(tried('a', 'unreachable', 1), tried('b', 'unreachable', 1))
+  t.same(avoided(failed, put('route.a', route('a', { port: 2000 }))), { b: 1001 })
+  t.same(avoided(failed, put('model.n', model('n'))), { a: 1001, b: 1001 })
+})
+
 t.test("clients that leave are on nobody's account", async (t) => {
   const { effects } = run(
     two,
