@@ -13,15 +13,18 @@ export interface Ports {
   say(event: MachineEvent): void
 }
 
-/** Keeps the programs of one machine running until it is told to stop them. */
-export const machine = (ports: Ports): Behaviour<State, Message, Effect> => {
+/** Keeps the programs of one machine running, in order, until it is told to stop them. */
+export const machine = (
+  ports: Ports,
+  programs: readonly ProcessSpec[],
+): Behaviour<State, Message, Effect> => {
   const keepers = new Map<string, Ref<ProcessMessage>>()
   const spawn = (spec: ProcessSpec, self: Self<Message>): void => {
     const tell = (event: Event): boolean => self.tell({ type: 'said', program: spec.name, event })
     keepers.set(spec.name, self.spawn(ports.child(spec, tell)))
   }
   return {
-    init,
+    init: () => init(programs),
     transition,
     perform(effect, self) {
       switch (effect.do) {

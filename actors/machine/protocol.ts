@@ -1,11 +1,8 @@
 // What may be said to the supervisor of one machine's programs, and what it says.
-import type { Event, ProcessSpec } from '../process/protocol.ts'
+import type { Event } from '../process/protocol.ts'
 
-export type Command =
-  /** Programs in the order of their start; said once. */
-  | { type: 'start'; programs: readonly ProcessSpec[] }
-  /** Ends them in reverse order, one after the other. */
-  | { type: 'stop' }
+/** Ends all programs in reverse order, one after the other. */
+export type Command = { type: 'stop' }
 
 export type Fact =
   | { type: 'said'; program: string; event: Event }

@@ -14,12 +14,9 @@ type Program = {
 }
 
 /**
- *     idle ──start──> keeping ──stop──> ending (last program first) ──> idle
+ *     keeping ──stop──> ending (last program first) ──> ended
  */
-export type State =
-  | { phase: 'idle' }
-  | { phase: 'keeping'; programs: readonly Program[] }
-  | { phase: 'ending'; programs: readonly Program[] }
+export type State = { phase: 'keeping' | 'ending' | 'ended'; programs: readonly Program[] }
 
 export type Effect =
   | { do: 'spawn'; spec: ProcessSpec }
@@ -28,33 +25,31 @@ export type Effect =
   | { do: 'wait'; program: string; delayMs: number }
   | { do: 'say'; event: MachineEvent }
 
-export const init = (): Step<State, Effect> => stay({ phase: 'idle' })
-
-export function transition(state: State, message: Message): Step<State, Effect> {
-  switch (message.type) {
-    case 'start':
-      return state.phase === 'idle' ? start(message.programs) : stay(state)
-    case 'stop':
-      return state.phase === 'keeping' ? endNext(state.programs) : stay(state)
-    case 'due':
-      return state.phase === 'keeping' ? again(state.programs, message.program) : stay(state)
-    case 'said':
-      if (state.phase === 'keeping') return keeping(state.programs, message)
-      return state.phase === 'ending' ? ending(state, message) : stay(state)
-    default:
-      return assertNever(message)
-  }
-}
-
-const say = (event: MachineEvent): Effect => ({ do: 'say', event })
-
-const start = (specs: readonly ProcessSpec[]): Step<State, Effect> => [
+/** Programs in the order of their start; what already runs of them is taken over. */
+export const init = (specs: readonly ProcessSpec[]): Step<State, Effect> => [
   { phase: 'keeping', programs: specs.map((spec) => ({ spec, phase: 'pending' })) },
   specs.flatMap((spec): Effect[] => [
     { do: 'spawn', spec },
     { do: 'start', spec },
   ]),
 ]
+
+export function transition(state: State, message: Message): Step<State, Effect> {
+  const { phase, programs } = state
+  switch (message.type) {
+    case 'stop':
+      return phase === 'keeping' ? endNext(programs) : stay(state)
+    case 'due':
+      return phase === 'keeping' ? again(programs, message.program) : stay(state)
+    case 'said':
+      if (phase === 'keeping') return keeping(programs, message)
+      return phase === 'ending' ? ending(state, message) : stay(state)
+    default:
+      return assertNever(message)
+  }
+}
+
+const say = (event: MachineEvent): Effect => ({ do: 'say', event })
 
 const withPhase = (
   programs: readonly Program[],
@@ -98,14 +93,15 @@ function keeping(
         ? to('pending', { do: 'start', spec: program.spec })
         : to('ended')
     case 'absent':
-      return stay({ phase: 'keeping', programs })
+      // its keeper began anew and knows nothing of what was wanted
+      return to('pending', { do: 'start', spec: program.spec })
     default:
       return assertNever(event)
   }
 }
 
 function ending(
-  state: Extract<State, { phase: 'ending' }>,
+  state: State,
   { program: name, event }: Extract<Fact, { type: 'said' }>,
 ): Step<State, Effect> {
   if (event.type !== 'stopped' && event.type !== 'failed') return stay(state)
@@ -116,7 +112,7 @@ function ending(
 function endNext(programs: readonly Program[]): Step<State, Effect> {
   const last = programs.findLast((it) => it.phase !== 'ended' && it.phase !== 'failed')
   return last === undefined
-    ? [{ phase: 'idle' }, [say({ type: 'stopped' })]]
+    ? [{ phase: 'ended', programs }, [say({ type: 'stopped' })]]
     : [{ phase: 'ending', programs }, [{ do: 'end', spec: last.spec }]]
 }
 

@@ -83,12 +83,11 @@ export function keepRunning(paths: Layout, specs: readonly ProcessSpec[], say: S
   })
   const ref = system.spawn({
     name: 'machine',
-    behaviour: machine({ child, say: onEvent }),
+    behaviour: machine({ child, say: onEvent }, specs),
     restart: 'permanent',
     ...keeperLimits,
     ...mailbox,
   } satisfies ChildSpec<unknown, Message, unknown>)
-  ref.tell({ type: 'start', programs: specs })
   return {
     failed: failed.promise,
     broken: system.failed,

@@ -129,7 +129,7 @@ function alreadyRunning(
 }
 
 /** How to use an instance, for people; the line with curl works as pasted. */
-export const usage = (paths: Layout, { endpoint, model }: Info): string =>
+const usage = (paths: Layout, { endpoint, model }: Info): string =>
   `
 endpoint  ${endpoint}
 key       in ${paths.apiKey}

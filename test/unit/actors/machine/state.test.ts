@@ -23,17 +23,15 @@ const said = (program: string, event: Event): Message => ({ type: 'said', progra
 
 /** Applies messages in turn and answers the last state and the effects of the last message. */
 function after(...messages: Message[]) {
-  let [state, effects] = init()
+  let [state, effects] = init([store, leader])
   for (const message of messages) [state, effects] = transition(state, message)
   return { state, effects }
 }
-const start: Message = { type: 'start', programs: [store, leader] }
-const both: Message[] = [start, said('store', running(store)), said('leader', running(leader))]
-const phases = (state: State) =>
-  state.phase === 'idle' ? [] : state.programs.map((it) => it.phase)
+const both: Message[] = [said('store', running(store)), said('leader', running(leader))]
+const phases = (state: State) => state.programs.map((it) => it.phase)
 
 t.test('programs are made and started in order', async (t) => {
-  const { effects } = after(start)
+  const { effects } = after()
   t.same(
     effects.map((it) => [it.do, 'spec' in it ? it.spec.name : '']),
     [
@@ -43,18 +41,17 @@ t.test('programs are made and started in order', async (t) => {
       ['start', 'leader'],
     ],
   )
-  t.same(after(start, start).effects, [], 'a second start does nothing')
 })
 
 t.test('a running program is told of, with its pid', async (t) => {
-  const { state, effects } = after(start, said('store', running(store)))
+  const { state, effects } = after(said('store', running(store)))
   t.same(phases(state), ['running', 'pending'])
   t.same(effects, [{ do: 'say', event: { type: 'running', program: 'store', pid: 7 } }])
 })
 
 t.test('an adopted program of another specification is ended and started anew', async (t) => {
   const old = spec('store', { LLMGW_CONFIG_DIGEST: 'old' })
-  const { state, effects } = after(start, said('store', running(old, true)))
+  const { state, effects } = after(said('store', running(old, true)))
   t.same(phases(state), ['replacing', 'pending'])
   t.same(effects, [{ do: 'end', spec: store }])
   const next = transition(state, said('store', { type: 'stopped' }))
@@ -94,7 +91,7 @@ t.test('programs are ended in reverse order, one after the other', async (t) => 
     said('leader', { type: 'stopped' }),
     said('store', { type: 'stopped' }),
   )
-  t.same(all.state, { phase: 'idle' })
+  t.equal(all.state.phase, 'ended')
   t.same(all.effects.at(-1), { do: 'say', event: { type: 'stopped' } })
 })
 
@@ -108,18 +105,31 @@ t.test('what had failed does not hold up the end', async (t) => {
   )
 })
 
+t.test('a program whose keeper began anew is started again', async (t) => {
+  const { state, effects } = after(...both, said('store', { type: 'absent' }))
+  t.same(phases(state), ['pending', 'running'])
+  t.same(effects, [{ do: 'start', spec: store }])
+})
+
 t.test('what comes late or from elsewhere changes nothing', async (t) => {
-  for (const message of [
-    { type: 'stop' },
-    { type: 'due', program: 'store' },
-    said('store', running(store)),
-  ] as const) {
-    t.same(after(message), { state: { phase: 'idle' }, effects: [] })
+  const stop: Message = { type: 'stop' }
+  for (const messages of [
+    [said('other', running(spec('other')))],
+    [stop, stop],
+    [stop, said('leader', running(leader))],
+    [stop, { type: 'due', program: 'store' }],
+  ] as Message[][]) {
+    t.same(after(...both, ...messages).effects, [], messages.map((it) => it.type).join())
   }
-  t.same(after(...both, said('other', running(spec('other')))).effects, [])
-  t.same(after(...both, said('store', { type: 'absent' })).effects, [])
-  t.same(after(...both, { type: 'stop' }, said('leader', running(leader))).effects, [])
-  t.same(after(...both, { type: 'stop' }, { type: 'due', program: 'store' }).effects, [])
+  const gone: Message[] = ['leader', 'store'].map((it) => said(it, { type: 'stopped' }))
+  t.same(after(...both, stop, ...gone, said('store', running(store))).effects, [])
   const ended = after(...both, said('store', { type: 'stopped' }))
   t.same([phases(ended.state), ended.effects], [['ended', 'running'], []])
+  const unasked = after(...both, said('other', { type: 'stopped' }))
+  t.same(unasked.effects, [])
+})
+
+t.test('what is no message and no event is a crash', async (t) => {
+  t.throws(() => after({ type: 'other' } as never))
+  t.throws(() => after(said('store', { type: 'other' } as never)))
 })
