@@ -8,7 +8,11 @@ import type {
 } from '../actors/router/admission/protocol.ts'
 import { type Endpoint, startEndpoint } from '../actors/router/io/endpoint.ts'
 import { engineBusy } from '../actors/router/io/engine-counts.ts'
-import { createForwarding, type ForwardTimeouts } from '../actors/router/io/forward.ts'
+import {
+  createForwarding,
+  type Forwarding,
+  type ForwardTimeouts,
+} from '../actors/router/io/forward.ts'
 import { createMeter } from '../actors/router/io/meter.ts'
 import { gatherTryEnds } from '../actors/router/io/try-ends.ts'
 import { Buffers } from '../actors/router/request/buffers.ts'
@@ -70,7 +74,7 @@ const steady = {
 
 /** Starts the actors; nothing is served before `listen`. */
 export function startRouting(options: RoutingOptions): Routing {
-  const { system, metrics, log, limits, keyOf } = options
+  const { metrics, log, limits, keyOf } = options
   const seats = new Seats()
   const gate = openGate()
   const buffers = new Buffers(limits.bufferedBytes)
@@ -79,41 +83,7 @@ export function startRouting(options: RoutingOptions): Routing {
     keyOf,
     onTrouble: (it) => log.warn(it, 'a try failed'),
   })
-  const tableAt = system.address<TableMessage>('table')
-  const admissionAt = system.address<AdmissionMessage>('admission')
-  const tables = new Published<TableSnapshot>(emptyTable)
-  const keys = new Published<KeysSnapshot>(new Map())
-
-  const mirrored = (event: Mirrored): void => {
-    for (const at of [tableAt, admissionAt] as Ref<Mirrored>[]) {
-      if (!at.tell(event)) log.error({ actor: at.name }, 'a change of the table was not taken')
-    }
-  }
-  const warn = (key: string, problem: string): void =>
-    log.warn({ key, problem }, 'an entry of the table cannot be read')
-  const tableActor = table(
-    {
-      publish: (it) => tables.publish(it, it.listed),
-      busy: (route) => engineBusy(route, keyOf(route.replica)),
-      report: options.report,
-      forget: (replica) => forward.forget(replica),
-      warn,
-    },
-    seats,
-  )
-  const admissionActor = admission({ publish: (it) => keys.publish(it, true), warn })
-  system.spawn({
-    ...steady,
-    name: 'routes',
-    behaviour: group,
-    // with whoever holds a part of the table the mirror starts too, which then tells it all anew
-    strategy: 'rest-for-one',
-    children: [
-      { ...steady, name: 'table', at: tableAt, behaviour: tableActor },
-      { ...steady, name: 'admission', at: admissionAt, behaviour: admissionActor },
-      ...(options.mirror ? [options.mirror(mirrored)] : []),
-    ],
-  })
+  const { tables, keys, mirrored, tableAt, admissionAt } = startTables(options, seats, forward)
 
   const ids = randomBytes(9).toString('base64url')
   let requests = 0
@@ -169,9 +139,50 @@ export function startRouting(options: RoutingOptions): Routing {
   }
 }
 
+/** The actors that hold what the path reads, and the mirror that feeds them. */
+function startTables(options: RoutingOptions, seats: Seats, forward: Forwarding) {
+  const { system, log, keyOf, report, mirror } = options
+  const tables = new Published<TableSnapshot>(emptyTable)
+  const keys = new Published<KeysSnapshot>(new Map())
+  const tableAt = system.address<TableMessage>('table')
+  const admissionAt = system.address<AdmissionMessage>('admission')
+  const mirrored = (event: Mirrored): void => {
+    for (const at of [tableAt, admissionAt] as Ref<Mirrored>[]) {
+      if (!at.tell(event)) log.error({ actor: at.name }, 'a change of the table was not taken')
+    }
+  }
+  const warn = (key: string, problem: string): void =>
+    log.warn({ key, problem }, 'an entry of the table cannot be read')
+  const tableActor = table(
+    {
+      publish: (it) => tables.publish(it),
+      busy: (route) => engineBusy(route, keyOf(route.replica)),
+      report,
+      forget: (replica) => forward.forget(replica),
+      warn,
+    },
+    seats,
+  )
+  const admissionActor = admission({ publish: (it) => keys.publish(it), warn })
+  system.spawn({
+    ...steady,
+    name: 'routes',
+    behaviour: group,
+    // with whoever holds a part of the table the mirror starts too, which then tells it all anew
+    strategy: 'rest-for-one',
+    children: [
+      { ...steady, name: 'table', at: tableAt, behaviour: tableActor },
+      { ...steady, name: 'admission', at: admissionAt, behaviour: admissionActor },
+      ...(mirror ? [mirror(mirrored)] : []),
+    ],
+  })
+  return { tables, keys, mirrored, tableAt, admissionAt }
+}
+
 /** What an actor publishes and the request path reads. */
 class Published<S> {
   current: S
+  /** Resolves with the first publication. */
   readonly listed: Promise<void>
   #resolve: () => void = () => {}
 
@@ -182,9 +193,9 @@ class Published<S> {
     })
   }
 
-  publish(snapshot: S, isListed: boolean): void {
+  publish(snapshot: S): void {
     this.current = snapshot
-    if (isListed) this.#resolve()
+    this.#resolve()
   }
 }
 

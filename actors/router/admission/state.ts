@@ -4,6 +4,7 @@ import { type RoutedKey, routedKeySchema } from '../../../transport/contract/rou
 import type { KeysSnapshot, Message } from './protocol.ts'
 
 export type State = {
+  listed: boolean
   keys: KeysSnapshot
   /** Revoked by message; kept, since a list that was read before may still hold them. */
   revoked: ReadonlySet<string>
@@ -15,13 +16,14 @@ export type Effect =
 
 const prefix = 'key.'
 
-export const init = (): Step<State, Effect> => stay({ keys: new Map(), revoked: new Set() })
+export const init = (): Step<State, Effect> =>
+  stay({ listed: false, keys: new Map(), revoked: new Set() })
 
 export function transition(state: State, message: Message): Step<State, Effect> {
   switch (message.type) {
     case 'listed': {
       const entries = [...message.entries].filter(([key]) => key.startsWith(prefix))
-      return put({ ...state, keys: new Map() }, entries)
+      return put({ ...state, listed: true, keys: new Map() }, entries)
     }
     case 'put': {
       const { key, value } = message.entry
@@ -54,9 +56,10 @@ function put(
   return [next, [...effects, ...warnings]]
 }
 
+/** Nothing before all keys were told: after a crash those published before are better than none. */
 const publish = (state: State, keys: KeysSnapshot): Step<State, Effect> => [
   { ...state, keys },
-  [{ do: 'publish', keys }],
+  state.listed ? [{ do: 'publish', keys }] : [],
 ]
 
 const without = (keys: KeysSnapshot, sha256: string): KeysSnapshot =>

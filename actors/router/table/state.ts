@@ -206,7 +206,9 @@ const checkAgain = (replica: string): Effect => ({
   message: { type: 'check-due', replica },
 })
 
+/** Nothing before the whole table was told: after a crash the one published before is better than none. */
 function publish(state: State, effects: readonly Effect[]): Step<State, Effect> {
+  if (!state.listed) return [state, effects]
   const ready = new Map<string, Route[]>()
   for (const route of state.routes.values()) {
     if (route.state !== 'ready') continue
@@ -215,7 +217,7 @@ function publish(state: State, effects: readonly Effect[]): Step<State, Effect> 
     else ready.set(route.model, [route])
   }
   const snapshot: TableSnapshot = {
-    listed: state.listed,
+    listed: true,
     revision: state.revision,
     models: new Map([...state.models.values()].map((it) => [it.model, it])),
     ready,

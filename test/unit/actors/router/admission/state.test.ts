@@ -43,6 +43,7 @@ t.test('a revoked key is gone at once and stays so, whatever older lists hold', 
   t.same(after(listed, revoked).keys, { bb: key('b') })
   t.same(after(listed, revoked, listed).keys, { bb: key('b') })
   t.same(after(revoked, listed).keys, { bb: key('b') })
+  t.same(transition(init()[0], revoked)[1], [], 'nothing is published before all are told')
 })
 
 t.test('an entry that cannot be read is told and lets nobody in', async (t) => {

@@ -71,6 +71,10 @@ t.test('routes and models follow the mirror', async (t) => {
   t.equal(run(two, deleted('key.x')).table?.models.size, 1)
 })
 
+t.test('nothing is published before the whole table was told', async (t) => {
+  t.equal(run(put('route.a', route('a')), ended(tried('a', 'failed', 1))).table, null)
+})
+
 t.test('a replica that is gone is forgotten', async (t) => {
   t.match(run(two, deleted('route.a')).effects, [{ do: 'publish' }, { do: 'forget', replica: 'a' }])
   const next = run(two, listed({ 'route.b': route('b') }))
