@@ -118,6 +118,23 @@ t.test('the endpoint refuses', async (t) => {
   await router.quiet()
 })
 
+t.test('a crash of the keepers of table and keys is not noticed by requests', async (t) => {
+  const engine = await startFakeEngine()
+  const router = await startTestRouter({ engines: { r1: engine.port } })
+  t.teardown(async () => {
+    await router.close()
+    await engine.close()
+  })
+  const broken = { type: 'listed', entries: null, revision: 9 } as unknown
+  router.mirrored(broken as Parameters<typeof router.mirrored>[0])
+  await delay(20)
+  t.equal((await ask(router.url)).status, 200)
+  await delay(300) // both have been started again and know nothing yet
+  t.equal((await ask(router.url)).status, 200)
+  t.equal((await fetch(`${router.url}/readyz`)).status, 200)
+  await router.quiet()
+})
+
 t.test('sizes are bounded', async (t) => {
   const engine = await startFakeEngine()
   const router = await startTestRouter({

@@ -32,12 +32,7 @@ export interface TestRouter extends Routing {
 const sha256 = createHash('sha256').update(secret).digest('hex')
 
 export async function startTestRouter(options: RouterOptions = {}): Promise<TestRouter> {
-  const system = startSystem({
-    clock: systemClock,
-    onCrash: ({ error }) => {
-      throw error
-    },
-  })
+  const system = startSystem({ clock: systemClock })
   const reports: Record<string, number>[] = []
   const routing = startRouting({
     system,
