@@ -141,8 +141,10 @@ function why(scene: Scene, { definition, header }: CatalogModel): string[] {
     ...records.map((it) => {
       const { state, reason: trouble } = replicaView(scene, it)
       const told = trouble === null ? '' : ` It says: ${trouble}`
-      return `Replica ${it.replica} is ${state} on node ${it.node}: ${it.why}.${told}`
+      return `Replica ${it.replica} is ${state} on node ${it.node}: ${sentence(it.why)}${told}`
     }),
-    ...(reason === undefined ? [] : [`${reason}.`]),
+    ...(reason === undefined ? [] : [sentence(reason)]),
   ]
 }
+
+const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`)

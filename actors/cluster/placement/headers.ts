@@ -23,10 +23,10 @@ export function fetchHeader(view: View, plan: Plan, model: CatalogModel): string
   const { name, artifact, engine } = model.definition
   const broken = new Map(filesOf(view, model).map(({ node, file }) => [node, file.failure]))
   const neededBytes = artifact.sizeBytes ?? 0
-  const roomy = [...members.nodes.values()]
-    .flatMap((it): (Member & { heard: Heard })[] =>
-      it.heard === null ? [] : [{ ...it, heard: it.heard }],
-    )
+  const heard = [...members.nodes.values()].flatMap((it): (Member & { heard: Heard })[] =>
+    it.heard === null ? [] : [{ ...it, heard: it.heard }],
+  )
+  const roomy = heard
     .filter((it) => silenceMs(it, members, now) <= quietMs)
     .filter((it) => refusalOf(it.heard, engine) === null)
     .filter((it) => {
@@ -57,7 +57,7 @@ export function fetchHeader(view: View, plan: Plan, model: CatalogModel): string
   if (failures.length > 0) return [`the model's file cannot be used`, ...failures].join('; ')
   if (target !== undefined) return `reading the model's header on node ${target.node}`
   const why =
-    members.nodes.size === 0
+    heard.length === 0
       ? 'no node has registered'
       : `no node that reports can run ${engine} and has the room on its disk`
   return `reading the model's header: ${why}${neededBytes > 0 ? ` (${size(neededBytes)})` : ''}`
