@@ -25,7 +25,7 @@ const gently: ProcessSpec['stop'] = [{ signal: 'SIGTERM', afterMs: 0, to: 'group
 export async function eventually<T>(
   what: string,
   look: () => T | undefined | false,
-  withinMs = 5000,
+  withinMs = 30_000,
 ): Promise<T> {
   const until = performance.now() + withinMs
   for (;;) {
