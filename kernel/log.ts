@@ -32,7 +32,7 @@ export function createLogger(options: LogOptions): Logger {
       redact: { paths: secretPaths, censor },
       hooks: { streamWrite: (line) => redactText(line, secrets) },
     },
-    options.destination ?? pino.destination(1),
+    options.destination ?? pino.destination({ dest: 1, sync: true }),
   )
 }
 
