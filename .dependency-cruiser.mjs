@@ -127,10 +127,8 @@ export default {
       from: { pathNot: [...importers, ...bin, ...tests, ...tools] },
       to: {
         path: inPackage(name),
-        // a signature may speak of a schema or a connection that it is handed
-        ...(name === 'zod' || name.startsWith('@nats-io/')
-          ? { dependencyTypesNot: ['type-only'] }
-          : {}),
+        // a signature may speak of a connection that it is handed
+        ...(name.startsWith('@nats-io/') ? { dependencyTypesNot: ['type-only'] } : {}),
       },
     })),
     {

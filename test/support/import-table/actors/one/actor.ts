@@ -11,3 +11,4 @@ import '../../transport/wire.ts' // actor
 import 'node:fs' // node-modules
 import 'jsonc-parser' // package-jsonc-parser
 import 'eventsource-parser' // package-eventsource-parser
+import type {} from 'zod' // package-zod
