@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { parse } from 'yaml'
-import type { z } from 'zod'
 import { presets } from '../engines/presets/index.ts'
 import { LlmgwError, messageOf } from '../kernel/errors.ts'
 import type { Artifact, Source } from '../transport/contract/artifact.ts'
 import { type Model, modelSchema } from '../transport/contract/model.ts'
+import { firstIssue } from '../transport/contract/problem.ts'
 
 /** What may be said of a model besides its source; absent is left to llmgw. */
 export type Wishes = {
@@ -50,11 +50,7 @@ export function definitionFrom(file: string): Model {
 function checked(definition: unknown): Model {
   const parsed = modelSchema.safeParse(definition)
   if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0] as z.core.$ZodIssue
-  throw new LlmgwError('LLMGW_DEFINITION_INVALID', {
-    field: issue.path.join('.') || '(whole)',
-    problem: issue.message,
-  })
+  throw new LlmgwError('LLMGW_DEFINITION_INVALID', firstIssue(parsed.error))
 }
 
 function artifactOf(address: string, { sha256 }: Wishes): Artifact {

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { LlmgwError, messageOf } from '../kernel/errors.ts'
+import { firstIssue } from '../transport/contract/problem.ts'
 
 /** Where an instance lies unless --dir says otherwise: for root `/var/lib/llmgw`, else XDG's folder of data. */
 export const defaultDir = (): string =>
@@ -84,14 +85,17 @@ export function readMemory(paths: Layout): Memory | null {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw new LlmgwError('LLMGW_FOLDER_UNUSABLE', { path: paths.dir, problem: messageOf(error) })
   }
-  const parsed = memorySchema.safeParse(parse(text))
+  const source = paths.memory
+  let value: unknown
+  try {
+    value = parse(text)
+  } catch (error) {
+    const problem = `this is not YAML: ${messageOf(error)}`
+    throw new LlmgwError('LLMGW_CONFIG_INVALID', { field: '(whole)', source, problem })
+  }
+  const parsed = memorySchema.safeParse(value)
   if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0]
-  throw new LlmgwError('LLMGW_CONFIG_INVALID', {
-    field: issue?.path.join('.') || '(file)',
-    source: paths.memory,
-    problem: issue?.message ?? 'not readable',
-  })
+  throw new LlmgwError('LLMGW_CONFIG_INVALID', { ...firstIssue(parsed.error), source })
 }
 
 export function writeMemory(paths: Layout, memory: Memory): void {

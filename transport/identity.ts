@@ -24,10 +24,10 @@ import {
 } from '@nats-io/nkeys'
 import { LlmgwError, messageOf } from '../kernel/errors.ts'
 import { tokenSchema } from './contract/names.ts'
+import { parseJson } from './contract/problem.ts'
 import { identitySchema, type StoredIdentity } from './contract/stored.ts'
 import { permissions, type Role, roles } from './contract/subjects.ts'
 import { writeDurably } from './durable-file.ts'
-import { problemOf } from './wire.ts'
 
 /** What nats-server is told: whose signatures it believes. Nothing in it is secret. */
 export type Trust = {
@@ -151,15 +151,11 @@ async function createEngineSecret(path: string): Promise<Uint8Array> {
 async function readStored(path: string): Promise<StoredIdentity | undefined> {
   const text = await readIfThere(path)
   if (text === undefined) return undefined
-  let value: unknown
   try {
-    value = JSON.parse(text.toString('utf8'))
+    return parseJson(identitySchema, text.toString('utf8'))
   } catch (thrown) {
     throw damaged(path, messageOf(thrown))
   }
-  const stored = identitySchema.safeParse(value)
-  if (!stored.success) throw damaged(path, problemOf(stored.error))
-  return stored.data
 }
 
 async function readIfThere(path: string): Promise<Buffer | undefined> {

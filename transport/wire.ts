@@ -1,5 +1,5 @@
 // Envelopes as bytes: packed by the sender, and opened only by who knows their version.
-import type { ZodError, ZodType } from 'zod'
+import type { ZodType } from 'zod'
 import { type Failure, failure } from '../kernel/errors.ts'
 import { decode, encode } from './codec.ts'
 import {
@@ -12,6 +12,7 @@ import {
   type WireAnswer,
   wireVersion,
 } from './contract/envelope.ts'
+import { problemOf } from './contract/problem.ts'
 
 /** Throws the codec's TypeError where the body is not plain. `remainingMs` is absent where nobody waits. */
 export const packMessage = (message: Omit<Envelope, 'v'>): Uint8Array =>
@@ -69,12 +70,6 @@ function open<T>(bytes: Uint8Array, subject: string, schema: ZodType<T>): Outcom
     return { ok: false, error: failure('LLMGW_WIRE_VERSION', { found, supported }) }
   }
   return check(decoded.value, subject, schema)
-}
-
-/** The first thing that is wrong, with its field. */
-export function problemOf(error: ZodError): string {
-  const [issue] = error.issues
-  return `${issue?.path.join('.') || 'the whole'}: ${issue?.message ?? error.message}`.slice(0, 500)
 }
 
 /** Within the limits of the contract, so that a long reason does not cost the answer. */

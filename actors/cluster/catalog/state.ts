@@ -1,9 +1,9 @@
 // The models that are wanted: checked, kept, and told to those who place them.
 import { engineByName } from '../../../engines/index.ts'
-import { present } from '../../../kernel/assert.ts'
 import { type Failure, failure } from '../../../kernel/errors.ts'
 import { type Step, stay } from '../../../kernel/step.ts'
 import { modelSchema } from '../../../transport/contract/model.ts'
+import { firstIssue } from '../../../transport/contract/problem.ts'
 import type { CatalogModel, Command, Done, Message, Models } from './protocol.ts'
 
 type Ready = { phase: 'ready'; models: Models }
@@ -65,20 +65,15 @@ function ready(state: Ready, message: Command | Of<'stored'>): Step<State, Effec
 
 function add(models: Models, message: Of<'add'>): Step<State, Effect> {
   const { at, replyTo } = message
-  const wrong = (field: string, problem: string): Step<State, Effect> =>
-    refuse(
-      { phase: 'ready', models },
-      failure('LLMGW_DEFINITION_INVALID', { field, problem }),
-      replyTo,
-    )
+  const wrong = (what: { field: string; problem: string }): Step<State, Effect> =>
+    refuse({ phase: 'ready', models }, failure('LLMGW_DEFINITION_INVALID', what), replyTo)
   const parsed = modelSchema.safeParse(message.definition)
-  if (!parsed.success) {
-    const issue = present(parsed.error.issues[0], 'what is wrong with the definition')
-    return wrong(issue.path.join('.') || '(whole)', issue.message)
-  }
+  if (!parsed.success) return wrong(firstIssue(parsed.error))
   const { data: definition } = parsed
   const { name: model, engine } = definition
-  if (engineByName(engine) === undefined) return wrong('engine', `no engine is called "${engine}"`)
+  if (engineByName(engine) === undefined) {
+    return wrong({ field: 'engine', problem: `no engine is called "${engine}"` })
+  }
   if (models.has(model)) {
     return refuse({ phase: 'ready', models }, failure('LLMGW_MODEL_EXISTS', { model }), replyTo)
   }

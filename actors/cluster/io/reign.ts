@@ -1,10 +1,11 @@
 // Everything that one leadership writes, reads and sends: each act is refused once its authority is over.
 import type { ZodType } from 'zod'
-import { failure, LlmgwError, messageOf } from '../../../kernel/errors.ts'
+import { failure, LlmgwError } from '../../../kernel/errors.ts'
 import type { Logger } from '../../../kernel/log.ts'
 import { type BridgeOptions, bridge } from '../../../transport/bridge.ts'
 import type { Bus } from '../../../transport/bus.ts'
 import type { Outcome } from '../../../transport/contract/envelope.ts'
+import { problemOf } from '../../../transport/contract/problem.ts'
 import type { Store } from '../../../transport/store.ts'
 import type { LeaseAuthority } from '../election/io/authority.ts'
 
@@ -57,7 +58,7 @@ export class Reign {
       .map(({ key, value, revision }) => {
         const parsed = schema.safeParse(value)
         if (parsed.success) return { key, value: parsed.data, revision }
-        throw new LlmgwError('LLMGW_STORE_FAILED', { key, problem: messageOf(parsed.error) })
+        throw new LlmgwError('LLMGW_STORE_FAILED', { key, problem: problemOf(parsed.error) })
       })
   }
 

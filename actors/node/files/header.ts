@@ -1,6 +1,7 @@
 // Reads out of a parsed GGUF file what its memory depends on, and notices files that are cut off.
 import { z } from 'zod'
 import { type Header, headerSchema } from '../../../transport/contract/model.ts'
+import { problemOf } from '../../../transport/contract/problem.ts'
 
 /** What a reader of GGUF files answers, as far as it is used. */
 export type ParsedGguf = {
@@ -54,7 +55,7 @@ export function headerOf(
   })
   return header.success
     ? { ok: true, header: header.data }
-    : { ok: false, problem: `its header is damaged at ${header.error.issues[0]?.path.join('.')}` }
+    : { ok: false, problem: `its header is damaged at ${problemOf(header.error)}` }
 }
 
 /** Where the last tensor ends at the earliest: no kind of number takes less than one bit. */

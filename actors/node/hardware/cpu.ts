@@ -1,6 +1,7 @@
 // Reads what a CPU is out of the texts of lscpu and /proc/cpuinfo.
 import { z } from 'zod'
 import type { Hardware } from '../../../transport/contract/hardware.ts'
+import { parseJson } from '../../../transport/contract/problem.ts'
 
 /** What can be read of a CPU; what a text does not say is null. */
 export type Cpu = Pick<
@@ -25,7 +26,7 @@ export function cpuOfLscpu(json: string): Cpu {
     if (data) values.set(field.replace(/:$/, ''), data)
     for (const child of children ?? []) collect(child)
   }
-  for (const field of lscpuSchema.parse(JSON.parse(json)).lscpu) collect(field)
+  for (const field of parseJson(lscpuSchema, json).lscpu) collect(field)
   const sockets = whole(values.get('Socket(s)'))
   const perSocket = whole(values.get('Core(s) per socket'))
   return {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LlmgwError, messageOf } from '../../../kernel/errors.ts'
+import { parseJson } from '../../../transport/contract/problem.ts'
 import type { ProcessSpec } from '../protocol.ts'
 import { type RunRecord, recordSchema } from '../record.ts'
 
@@ -53,7 +54,7 @@ export function completeRecord(dir: string, record: RunRecord): void {
 export function readRecord(dir: string): RunRecord | null {
   const path = pathsOf(dir).record
   try {
-    return recordSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
+    return parseJson(recordSchema, readFileSync(path, 'utf8'))
   } catch (cause) {
     if (isMissing(cause)) return null
     throw new LlmgwError('LLMGW_RECORD_UNREADABLE', { path, problem: messageOf(cause) }, { cause })

@@ -1,5 +1,6 @@
 // Keeps the keys that requests may use, as mirrored, less those that were just revoked.
 import { type Step, stay } from '../../../kernel/step.ts'
+import { problemOf } from '../../../transport/contract/problem.ts'
 import { type RoutedKey, routedKeySchema } from '../../../transport/contract/route.ts'
 import type { KeysSnapshot, Message } from './protocol.ts'
 
@@ -49,7 +50,7 @@ function put(
   for (const [key, { value }] of entries) {
     const sha256 = key.slice(prefix.length)
     const parsed = routedKeySchema.safeParse(value)
-    if (!parsed.success) warnings.push({ do: 'warn', key, problem: parsed.error.message })
+    if (!parsed.success) warnings.push({ do: 'warn', key, problem: problemOf(parsed.error) })
     else if (!state.revoked.has(sha256)) keys.set(sha256, parsed.data)
   }
   const [next, effects] = publish(state, keys)

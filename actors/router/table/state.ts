@@ -1,6 +1,7 @@
 // Keeps the routing table: routes and models as mirrored, replicas to leave alone for a while, and ghosts to look after.
 import type { ZodType } from 'zod'
 import { type Step, stay } from '../../../kernel/step.ts'
+import { problemOf } from '../../../transport/contract/problem.ts'
 import {
   type Route,
   type RoutedModel,
@@ -158,7 +159,7 @@ function store(
 
 function check<T>(schema: ZodType<T>, value: unknown, take: (it: T) => void): string | null {
   const parsed = schema.safeParse(value)
-  if (!parsed.success) return parsed.error.issues.map((it) => it.message).join('; ')
+  if (!parsed.success) return problemOf(parsed.error)
   take(parsed.data)
   return null
 }

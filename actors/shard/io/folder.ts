@@ -15,6 +15,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../../kernel/errors.ts'
 import { redactText } from '../../../kernel/redact.ts'
+import { parseJson } from '../../../transport/contract/problem.ts'
 import { type Saved, type ShardSpec, savedSchema } from '../protocol.ts'
 
 /** What is read of a log's end at most. */
@@ -31,7 +32,7 @@ const savedPath = (dir: string): string => join(dir, 'shard.json')
 export function recall(dir: string, log: Log): Saved | null {
   const path = savedPath(dir)
   try {
-    return savedSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
+    return parseJson(savedSchema, readFileSync(path, 'utf8'))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     log.warn({ path, problem: messageOf(error) }, 'a shard cannot be recalled: it starts anew')

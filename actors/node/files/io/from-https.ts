@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici'
 import { z } from 'zod'
+import { parseJson } from '../../../../transport/contract/problem.ts'
 import { demandRoom } from './disk.ts'
 
 type Options = {
@@ -86,7 +87,7 @@ async function leftOver(
   url: string,
 ): Promise<{ sizeBytes: number; validator: string } | null> {
   try {
-    const origin = originSchema.parse(JSON.parse(await readFile(join(dir, 'origin'), 'utf8')))
+    const origin = parseJson(originSchema, await readFile(join(dir, 'origin'), 'utf8'))
     const { size } = await stat(join(dir, 'part'))
     return origin.url === url && size > 0 ? { sizeBytes: size, validator: origin.validator } : null
   } catch {

@@ -15,6 +15,7 @@ import { z } from 'zod'
 import type { Artifact } from '../../../../transport/contract/artifact.ts'
 import { headerSchema } from '../../../../transport/contract/model.ts'
 import type { NodeFile, Progress } from '../../../../transport/contract/node.ts'
+import { parseJson } from '../../../../transport/contract/problem.ts'
 import type { Ports } from '../actor.ts'
 import { type FetchedFile, fileKey } from '../protocol.ts'
 import { fullOr, sha256Of } from './disk.ts'
@@ -112,7 +113,7 @@ async function fetchAnew(artifact: Artifact, options: Options): Promise<FileReco
 /** The record in a folder, if the file that it speaks of is still the same. */
 async function validRecord(folder: string): Promise<FileRecord | null> {
   try {
-    const record = recordSchema.parse(JSON.parse(await readFile(join(folder, recordName), 'utf8')))
+    const record = parseJson(recordSchema, await readFile(join(folder, recordName), 'utf8'))
     const { size, mtimeMs } = await stat(record.path)
     return size === record.sizeBytes && mtimeMs === record.modifiedMs ? record : null
   } catch {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { InstallForm } from '../../../../engines/engine.ts'
 import { LlmgwError, messageOf } from '../../../../kernel/errors.ts'
+import { parseJson } from '../../../../transport/contract/problem.ts'
 import { fullOr } from '../../files/io/disk.ts'
 import type { Ports } from '../actor.ts'
 import type { Ready, Verdict } from '../protocol.ts'
@@ -71,7 +72,7 @@ export function provisionPorts({ dir, warn }: Options): Ports {
 /** A damaged list is no list: builds are then unproven, and a bad one is found out again at its next load. */
 function verdictsIn(text: string, warn: (problem: string) => void): Verdict[] {
   try {
-    return verdictsSchema.parse(JSON.parse(text))
+    return parseJson(verdictsSchema, text)
   } catch (error) {
     warn(messageOf(error))
     return []
