@@ -1,4 +1,5 @@
 // Requests that are refused: each with a status and an error that the openai client types, and with nothing left behind.
+import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import OpenAI from 'openai'
 import t from 'tap'
@@ -182,6 +183,28 @@ t.test('sizes are bounded', async (t) => {
       duplex: 'half',
     } as RequestInit)
     t.equal(answer.status, 413)
+  })
+
+  await t.test('who goes on uploading reads the refusal and keeps its connection', async (t) => {
+    const socket = connect(Number(new URL(router.url).port), '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    let text = ''
+    socket.setEncoding('latin1').on('data', (part) => {
+      text += part
+    })
+    const write = (part: string | Buffer): Promise<void> =>
+      new Promise((done, fail) => {
+        socket.write(part, (error) => (error ? fail(error) : done()))
+      })
+    const chunk = Buffer.from(`10000\r\n${' '.repeat(65_536)}\r\n`)
+    const host = `host: x\r\nauthorization: Bearer ${secret}\r\n`
+    await write(`POST /v1/chat/completions HTTP/1.1\r\n${host}transfer-encoding: chunked\r\n\r\n`)
+    while (text === '') await write(chunk).then(() => new Promise(setImmediate))
+    t.match(text, /^HTTP\/1\.1 413 /)
+    for (let count = 0; count < 100; count += 1) await write(chunk)
+    await write(`0\r\n\r\nGET /v1/models HTTP/1.1\r\n${host}\r\n`)
+    await eventually('the next request is answered', () => /HTTP\/1\.1 200 /.test(text))
+    t.equal(router.now.bufferedBytes, 0)
   })
 
   await t.test('all together too: 503 at the cap (row 53)', async (t) => {

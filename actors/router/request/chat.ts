@@ -84,7 +84,8 @@ export class ChatRun implements AttemptOwner {
   #received(end: BodyEnd): void {
     if (!end.ok) {
       const { bodyLimitBytes: limitBytes } = this.#ports
-      this.#refuse(failure(end.code, { limitBytes }), { close: true })
+      // its connection is kept: closed now, it would be reset by what the client still sends, the refusal unread
+      this.#refuse(failure(end.code, { limitBytes }))
       return
     }
     this.#upload = null
@@ -92,12 +93,12 @@ export class ChatRun implements AttemptOwner {
     this.#heldBytes = end.heldBytes
     const read = readChat(end.body)
     if (!read.ok) {
-      this.#refuse(read.error, { param: read.param })
+      this.#refuse(read.error, read.param)
       return
     }
     const { model } = read.chat
     if (!this.#ports.table.current.models.has(model)) {
-      this.#refuse(failure('LLMGW_MODEL_NOT_FOUND', { model }), { param: 'model' })
+      this.#refuse(failure('LLMGW_MODEL_NOT_FOUND', { model }), 'model')
       return
     }
     this.#chat = read.chat
@@ -190,9 +191,9 @@ export class ChatRun implements AttemptOwner {
 
   // ── its end ──
 
-  #refuse(error: Failure, options: { param?: string | null; close?: boolean } = {}): void {
+  #refuse(error: Failure, param: string | null = null): void {
     if (!this.#begun) {
-      this.#answer(errorAnswer(error, options.param), options.close)
+      this.#answer(errorAnswer(error, param))
       return
     }
     this.#exchange.write(errorFrame(error))
@@ -200,9 +201,8 @@ export class ChatRun implements AttemptOwner {
     this.#finish(catalogue[error.code].status)
   }
 
-  #answer({ status, headers, body }: Answer, close = false): void {
-    const isLast = close || this.#ports.ending
-    this.#exchange.send(status, [...headers, this.#idHeader], body, isLast)
+  #answer({ status, headers, body }: Answer): void {
+    this.#exchange.send(status, [...headers, this.#idHeader], body, this.#ports.ending)
     this.#finish(status)
   }
 
