@@ -87,7 +87,7 @@ t.test('where nobody listens or it is forbidden, a request ends at once', async 
   const admin = await join(t, nats, 'admin', 'ctl')
   const node = await join(t, nats, 'node', 'n1')
   const startedAt = performance.now()
-  const long = { withinMs: 30_000 }
+  const long = { withinMs: 60_000 }
   t.match(await admin.request('llmgw.v1.adm.status', {}, anything, long), {
     error: { code: 'LLMGW_NO_LEADER' },
   })
@@ -97,7 +97,7 @@ t.test('where nobody listens or it is forbidden, a request ends at once', async 
   t.match(await node.request('llmgw.v1.adm.status', {}, anything, long), {
     error: { code: 'LLMGW_SUBJECT_FORBIDDEN', details: { subject: 'llmgw.v1.adm.status' } },
   })
-  t.ok(performance.now() - startedAt < 2000)
+  t.ok(performance.now() - startedAt < 20_000, 'at once, not when the time is over')
 })
 
 t.test('hostile bytes, other versions and expired messages never reach the handler', async (t) => {
