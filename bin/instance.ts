@@ -1,11 +1,12 @@
 // One instance of llmgw on this machine: its data folder, what lies where in it, and what it remembers.
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { LlmgwError, messageOf } from '../kernel/errors.ts'
 import { firstIssue } from '../transport/contract/problem.ts'
+import { writeWhole } from '../transport/durable-file.ts'
 
 /** Where an instance lies unless --dir says otherwise: for root `/var/lib/llmgw`, else XDG's folder of data. */
 export const defaultDir = (): string =>
@@ -103,13 +104,6 @@ export function writeMemory(paths: Layout, memory: Memory): void {
     paths.memory,
     `# Written by llmgw up; what this instance remembers.\n${stringify(memory)}`,
   )
-}
-
-/** Writes a file so that a reader meets the old or the new one, never a part; 0600. */
-export function writeWhole(path: string, text: string): void {
-  const partial = `${path}.${process.pid}.tmp`
-  writeFileSync(partial, text, { mode: 0o600 })
-  renameSync(partial, path)
 }
 
 /** The machine's name as one token of a subject. */

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { LlmgwError } from '../kernel/errors.ts'
-import { writeWhole } from './instance.ts'
+import { writeWhole } from '../transport/durable-file.ts'
 
 const holderSchema = z.object({ pid: z.number().int().positive() })
 

@@ -41,7 +41,8 @@ export const catalogue = {
     retry: 'no',
     type: 'invalid_request_error',
     openai: 'not_found',
-    template: 'There is nothing at {method} {path}.',
+    template:
+      'There is nothing at {method} {path}. There are POST /v1/chat/completions and GET /v1/models.',
   },
   LLMGW_METHOD_NOT_ALLOWED: {
     status: 405,
@@ -55,7 +56,8 @@ export const catalogue = {
     retry: 'no',
     type: 'invalid_request_error',
     openai: 'request_too_large',
-    template: 'The request is larger than {limitBytes} bytes, the limit of this endpoint.',
+    template:
+      'The request is larger than {limitBytes} bytes, the limit of this endpoint. Send a smaller one.',
   },
   LLMGW_NO_REPLICA: {
     status: 503,
@@ -83,28 +85,30 @@ export const catalogue = {
     retry: 'yes',
     type: 'server_error',
     openai: 'upstream_error',
-    template: 'The engine of "{model}" did not answer.',
+    template: 'The engine of "{model}" did not answer. Try again.',
   },
   LLMGW_ENGINE_BROKE_OFF: {
     status: 502,
     retry: 'yes',
     type: 'server_error',
     openai: 'upstream_error',
-    template: 'The engine of "{model}" broke off before its answer was whole.',
+    template: 'The engine of "{model}" broke off before its answer was whole. Try again.',
   },
   LLMGW_ENGINE_TIMEOUT: {
     status: 504,
     retry: 'yes',
     type: 'server_error',
     openai: 'timeout',
-    template: 'The engine of "{model}" said nothing for {seconds} s.',
+    template:
+      'The engine of "{model}" said nothing for {seconds} s. Try again, or with a shorter prompt.',
   },
   LLMGW_ENGINE_UNSUITABLE: {
     status: 502,
     retry: 'no',
     type: 'server_error',
     openai: 'upstream_error',
-    template: 'The engine of "{model}" gave an answer that cannot be read: {problem}.',
+    template:
+      'The engine of "{model}" gave an answer that cannot be read: {problem}. Its log may say why: `llmgw ctl logs`',
   },
   // between programs
   LLMGW_BAD_MESSAGE: {
@@ -112,7 +116,8 @@ export const catalogue = {
     retry: 'no',
     type: 'server_error',
     openai: null,
-    template: 'A message on {subject} is not what the contract says: {problem}.',
+    template:
+      'A message on {subject} is not what the contract says: {problem}. Correct that, or bring both programs to one version.',
   },
   LLMGW_WIRE_VERSION: {
     status: 500,
@@ -142,7 +147,7 @@ export const catalogue = {
     retry: 'no',
     type: 'server_error',
     openai: null,
-    template: 'These credentials may not use the subject {subject}.',
+    template: 'These credentials may not use the subject {subject}. Use those of a role that may.',
   },
   LLMGW_HANDLER_FAILED: {
     status: 500,
@@ -165,7 +170,7 @@ export const catalogue = {
     type: 'server_error',
     openai: null,
     template:
-      'nats-server at {url} refuses the credentials of {name}: {problem}. They were revoked, or belong to another cluster.',
+      'nats-server at {url} refuses the credentials of {name}: {problem}. They were revoked, or belong to another cluster: remove their file in credentials/, and `llmgw up` makes new ones.',
   },
   LLMGW_STALE_COMMAND: {
     status: 500,
@@ -173,28 +178,30 @@ export const catalogue = {
     type: 'server_error',
     openai: null,
     template:
-      'The command carries the leadership token {token}; {highest} has been seen. Its sender no longer leads.',
+      'The command carries the leadership token {token}; {highest} has been seen. Its sender no longer leads; the present leader sends its own.',
   },
   LLMGW_MAILBOX_FULL: {
     status: 500,
     retry: 'after',
     type: 'server_error',
     openai: null,
-    template: 'The actor {actor} has no room for another message.',
+    template: 'The actor {actor} has no room for another message. Try again in a moment.',
   },
   LLMGW_STORE_FAILED: {
     status: 500,
     retry: 'yes',
     type: 'server_error',
     openai: null,
-    template: 'The store did not take or give {key}: {problem}.',
+    template:
+      'The store did not take or give {key}: {problem}. `llmgw status` shows whether it runs.',
   },
   LLMGW_FENCED: {
     status: 500,
     retry: 'no',
     type: 'server_error',
     openai: null,
-    template: 'The store refused a write of {key}: another leader has taken over.',
+    template:
+      'The store refused a write of {key}: another leader has taken over. Ask again, and that one answers.',
   },
   // administration
   LLMGW_MODEL_EXISTS: {
@@ -321,7 +328,8 @@ export const catalogue = {
     retry: 'no',
     type: 'server_error',
     openai: null,
-    template: '{what} is already running with the folder {dir} (pid {pid}).',
+    template:
+      '{what} is already running with the folder {dir} (pid {pid}). End it with `llmgw down`, at worst by its pid, or choose another folder with --dir.',
   },
   LLMGW_RECORD_UNREADABLE: {
     status: 500,
@@ -359,7 +367,7 @@ export const catalogue = {
     type: 'server_error',
     openai: null,
     template:
-      'nats-server at {where} has version {found}; {needed} or newer is needed, since older ones lose fenced writes. Remove it from the path, or set nats.path to a newer one.',
+      'nats-server at {where} has version {found}; {needed} or newer is needed, since older ones lose fenced writes. Remove it from the path, or name a newer one with --nats-server.',
   },
   LLMGW_IDENTITY_DAMAGED: {
     status: 500,
@@ -374,7 +382,7 @@ export const catalogue = {
     retry: 'no',
     type: 'server_error',
     openai: null,
-    template: 'Nothing was imported from {name}: {problem}.',
+    template: 'Nothing was imported from {name}: {problem}. Take another copy of the export.',
   },
   LLMGW_ARTIFACT_UNAVAILABLE: {
     status: 500,
@@ -396,14 +404,15 @@ export const catalogue = {
     type: 'server_error',
     openai: null,
     template:
-      '{artifact} from {source} has the digest {found}, not {expected}: it was changed or damaged and is not used.',
+      '{artifact} from {source} has the digest {found}, not {expected}: it was changed or damaged and is not used. Clear what a proxy or mirror keeps of it, or name another source.',
   },
   LLMGW_GGUF_INVALID: {
     status: 500,
     retry: 'no',
     type: 'server_error',
     openai: null,
-    template: 'The file {path} is not a GGUF model that can be read: {problem}.',
+    template:
+      'The file {path} is not a GGUF model that can be read: {problem}. Fetch it again, or name another.',
   },
   LLMGW_ENGINE_UNKNOWN: {
     status: 404,
@@ -425,7 +434,7 @@ export const catalogue = {
     type: 'server_error',
     openai: null,
     template:
-      'The build {engine} was made for another CPU: it died with an illegal instruction (signal 4) at its first load.',
+      'The build {engine} was made for another CPU: it died with an illegal instruction (signal 4) at its first load. It is not used again here; put one for this CPU on PATH.',
   },
 } as const satisfies Record<string, Entry>
 

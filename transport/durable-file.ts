@@ -1,4 +1,5 @@
-// Files that are there whole or not at all, whenever the machine stops.
+// Files that are there whole or not at all: over the death of the machine, or of the program alone.
+import { renameSync, writeFileSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -25,4 +26,14 @@ export const writeDurably = async (
   } finally {
     await folder.close()
   }
+}
+
+/**
+ * Writes beside the file and renames over it: a reader meets the old one or the new one, whenever this
+ * program is killed. Not synced, since what is written so means little after a start of the machine.
+ */
+export const writeWhole = (path: string, text: string, mode = 0o600): void => {
+  const partPath = `${path}.${process.pid}.part`
+  writeFileSync(partPath, text, { mode })
+  renameSync(partPath, path)
 }

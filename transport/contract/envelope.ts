@@ -10,7 +10,7 @@ export const supportedVersions: readonly number[] = [1]
 export const maxMessageBytes = 512 * 1024
 
 export const failureSchema = z.object({
-  code: z.custom<Code>((it) => typeof it === 'string' && it in catalogue),
+  code: z.custom<Code>((it) => typeof it === 'string' && Object.hasOwn(catalogue, it)),
   message: z.string().max(4096),
   details: z.record(
     z.string().max(64),

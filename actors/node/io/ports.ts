@@ -1,5 +1,5 @@
 // How a node's agent talks to the leader, and the token that it keeps.
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { failure, LlmgwError, messageOf, toFailure } from '../../../kernel/errors.ts'
 import { bridge } from '../../../transport/bridge.ts'
@@ -12,6 +12,7 @@ import {
   registeredSchema,
 } from '../../../transport/contract/node.ts'
 import { subjects } from '../../../transport/contract/subjects.ts'
+import { writeWhole } from '../../../transport/durable-file.ts'
 import type { Ports } from '../actor.ts'
 import type { Identity, Message } from '../protocol.ts'
 
@@ -65,8 +66,7 @@ export function nodePorts(options: Options): Omit<Ports, 'files' | 'shards'> {
     recallToken: () => recallToken(tokenPath, log),
     keepToken(token) {
       mkdirSync(dirname(tokenPath), { recursive: true, mode: 0o700 })
-      writeFileSync(`${tokenPath}.new`, String(token), { mode: 0o600 })
-      renameSync(`${tokenPath}.new`, tokenPath)
+      writeWhole(tokenPath, String(token))
     },
     logs(replica, lines) {
       try {

@@ -1,9 +1,10 @@
 // The run record of a kept process and the notes of its shim, on disk.
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LlmgwError, messageOf } from '../../../kernel/errors.ts'
 import { parseJson } from '../../../transport/contract/problem.ts'
+import { writeWhole } from '../../../transport/durable-file.ts'
 import type { ProcessSpec } from '../protocol.ts'
 import { type RunRecord, recordSchema } from '../record.ts'
 
@@ -44,11 +45,8 @@ export const dropIntent = (dir: string, record: RunRecord): void =>
   rmSync(join(dir, `record.${record.token}`), { force: true })
 
 /** Adds what identifies the process; readers meet the old record or the new one. */
-export function completeRecord(dir: string, record: RunRecord): void {
-  const partial = join(dir, `record.${record.token}.new`)
-  writeFileSync(partial, JSON.stringify(record), { mode: 0o600 })
-  renameSync(partial, pathsOf(dir).record)
-}
+export const completeRecord = (dir: string, record: RunRecord): void =>
+  writeWhole(pathsOf(dir).record, JSON.stringify(record))
 
 /** Null where there is none. Throws LLMGW_RECORD_UNREADABLE where it cannot be understood. */
 export function readRecord(dir: string): RunRecord | null {

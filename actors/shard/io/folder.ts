@@ -8,14 +8,13 @@ import {
   readdirSync,
   readFileSync,
   readSync,
-  renameSync,
-  writeFileSync,
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../../kernel/errors.ts'
 import { redactText } from '../../../kernel/redact.ts'
 import { parseJson } from '../../../transport/contract/problem.ts'
+import { writeWhole } from '../../../transport/durable-file.ts'
 import { type Saved, type ShardSpec, savedSchema } from '../protocol.ts'
 
 /** What is read of a log's end at most. */
@@ -43,9 +42,7 @@ export function recall(dir: string, log: Log): Saved | null {
 /** Replaces what was saved, whole or not at all; 0600, since it holds the engine's key. */
 export function save(dir: string, saved: Saved): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const partial = `${savedPath(dir)}.new`
-  writeFileSync(partial, JSON.stringify(saved), { mode: 0o600 })
-  renameSync(partial, savedPath(dir))
+  writeWhole(savedPath(dir), JSON.stringify(saved))
 }
 
 /** Never fails: what is left is said, and is a shard that needs no engine when it is found again. */

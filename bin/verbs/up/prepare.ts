@@ -10,6 +10,7 @@ import { fetchArtifact } from '../../../actors/node/files/io/fetch-artifact.ts'
 import type { ProcessSpec } from '../../../actors/process/protocol.ts'
 import { LlmgwError } from '../../../kernel/errors.ts'
 import type { Role } from '../../../transport/contract/subjects.ts'
+import { writeWhole } from '../../../transport/durable-file.ts'
 import { createIdentity, engineSecretPath, issueCredentials } from '../../../transport/identity.ts'
 import {
   checkNatsVersion,
@@ -17,7 +18,7 @@ import {
   natsServerConfig,
   oldestNatsServer,
 } from '../../../transport/nats-server.ts'
-import { type Layout, type Memory, machineName, readMemory, writeWhole } from '../../instance.ts'
+import { type Layout, type Memory, machineName, readMemory } from '../../instance.ts'
 import { tail } from '../../output.ts'
 
 export type Say = (subject: string, text: string, detail?: string) => void

@@ -2,9 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { present } from '../../../kernel/assert.ts'
+import { writeWhole } from '../../../transport/durable-file.ts'
 import type { Admin } from '../../admin.ts'
 import { definitionOf } from '../../definition.ts'
-import { type Layout, type Memory, readMemory, writeMemory, writeWhole } from '../../instance.ts'
+import { type Layout, type Memory, readMemory, writeMemory } from '../../instance.ts'
 
 /** The preset that a new instance serves unless --model names another source. */
 const firstModel = 'smollm2-135m'

@@ -71,6 +71,13 @@ t.test('a refusal with a very long reason is shortened, not lost', async (t) => 
   t.match(opened, { ok: false, error: { code: 'LLMGW_STORE_FAILED' } })
 })
 
+t.test('a refusal with a code that nobody defined is none', async (t) => {
+  for (const code of ['LLMGW_TOMORROW', 'toString', '__proto__']) {
+    const bytes = encode({ v: 1, id: 'a', ok: false, error: { code, message: '', details: {} } })
+    t.match(openAnswer(bytes, 's', schema), { ok: false, error: { code: 'LLMGW_BAD_MESSAGE' } })
+  }
+})
+
 t.test('no bytes make the reader throw', async (t) => {
   const unharmed = fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
     openMessage(bytes, 's')

@@ -1,21 +1,12 @@
 // A node's model files on its disk: a folder each, with a record beside the file once it is whole and checked.
-import {
-  chmod,
-  mkdir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  writeFile,
-} from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { Artifact } from '../../../../transport/contract/artifact.ts'
 import { headerSchema } from '../../../../transport/contract/model.ts'
 import type { NodeFile, Progress } from '../../../../transport/contract/node.ts'
 import { parseJson } from '../../../../transport/contract/problem.ts'
+import { writeDurably } from '../../../../transport/durable-file.ts'
 import type { Ports } from '../actor.ts'
 import { type FetchedFile, fileKey } from '../protocol.ts'
 import { fullOr, sha256Of } from './disk.ts'
@@ -106,7 +97,7 @@ async function fetchAnew(artifact: Artifact, options: Options): Promise<FileReco
   // a file of the operator's without a digest is not read whole: nothing would come of it
   const sha256 = artifact.sha256 ?? (ours ? await sha256Of(path, undefined, signal) : null)
   const record = { path, sizeBytes: size, modifiedMs: mtimeMs, sha256, header }
-  await writeWhole(join(dir, recordName), JSON.stringify(record))
+  await writeDurably(join(dir, recordName), JSON.stringify(record), 0o644)
   return record
 }
 
@@ -134,9 +125,4 @@ async function tidy(folder: string): Promise<void> {
 async function readableFolder(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true })
   await chmod(dir, 0o755) // whatever the umask: engines may run as another user
-}
-
-async function writeWhole(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.new`, text, { mode: 0o644, flush: true })
-  await rename(`${path}.new`, path)
 }

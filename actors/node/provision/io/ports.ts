@@ -1,10 +1,11 @@
 // Engines on a node's disk: an environment each, what is known of them, and the forms that are tried.
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { InstallForm } from '../../../../engines/engine.ts'
 import { LlmgwError, messageOf } from '../../../../kernel/errors.ts'
 import { parseJson } from '../../../../transport/contract/problem.ts'
+import { writeDurably } from '../../../../transport/durable-file.ts'
 import { fullOr } from '../../files/io/disk.ts'
 import type { Ports } from '../actor.ts'
 import type { Ready, Verdict } from '../protocol.ts'
@@ -44,11 +45,8 @@ export function provisionPorts({ dir, warn }: Options): Ports {
       return verdictsIn(text, (problem) => warn(`${memory} is damaged and not used: ${problem}`))
     },
     remember(verdicts) {
-      const write = async (): Promise<void> => {
-        await writeFile(`${memory}.new`, JSON.stringify(verdicts), { flush: true })
-        await rename(`${memory}.new`, memory)
-      }
-      const writing = written.then(write)
+      const text = JSON.stringify(verdicts)
+      const writing = written.then(() => writeDurably(memory, text, 0o644))
       written = writing.catch(() => {}) // told by the promise that is answered
       return writing
     },
