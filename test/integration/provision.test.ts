@@ -12,7 +12,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -20,6 +19,7 @@ import t from 'tap'
 import { filesPorts } from '../../actors/node/files/io/ports.ts'
 import { provisionPorts } from '../../actors/node/provision/io/ports.ts'
 import type { Ready } from '../../actors/node/provision/protocol.ts'
+import { freePort } from '../../actors/shard/io/port.ts'
 import type { Probe } from '../../engines/engine.ts'
 import { llamacpp } from '../../engines/llamacpp.ts'
 import { smollm2 } from '../../engines/presets/smollm2-135m.ts'
@@ -196,7 +196,7 @@ async function start(
   if (model instanceof Error) throw model
   const homeDir = mkdtempSync(join(tmpdir(), 'llmgw-engine-'))
   t.teardown(() => rmSync(homeDir, { recursive: true }))
-  const port = await freePort()
+  const port = await freePort('127.0.0.1', Math.random)
   const plan = {
     modelPath: modelPath ?? model.path,
     alias: 'smol',
@@ -239,22 +239,6 @@ async function start(
     }
   }
   return { child, end, url, get, look, ready: untilReady, seen, log: () => log }
-}
-
-/** Outside the range from which the kernel gives ports to others between this look and the engine's start. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000)
-    const server = createServer()
-    const free = once(server.listen(port, '127.0.0.1'), 'listening').then(
-      () => true,
-      () => false,
-    )
-    if (!(await free)) continue
-    server.close()
-    await once(server, 'close')
-    return port
-  }
 }
 
 async function rssBytes(child: ChildProcess): Promise<number> {

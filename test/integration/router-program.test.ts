@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { freePort } from '../../actors/shard/io/port.ts'
 import { connectBus } from '../../transport/bus.ts'
 import { type RouterReport, routerReportSchema } from '../../transport/contract/node.ts'
 import { subjects } from '../../transport/contract/subjects.ts'
@@ -84,14 +85,6 @@ async function setUp(t: Test, nats: TestNats, engine: FakeEngine) {
   return { bus, store, revision }
 }
 
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
-
 const ask = (port: number, stream: boolean, key = 'sk-one') =>
   fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
     method: 'POST',
@@ -114,7 +107,7 @@ t.test(
     const { bus, revision } = await setUp(t, nats, engine)
     const reports: RouterReport[] = []
     bus.subscribe(subjects.hbAll, ({ body }) => void reports.push(routerReportSchema.parse(body)))
-    const port = await freePort()
+    const port = await freePort('127.0.0.1', Math.random)
     const routers = [
       await startRouter(t, nats, 'router-1', port, 1000),
       await startRouter(t, nats, 'router-2', port, 1000),
@@ -183,7 +176,7 @@ t.test(
     const engine = await startFakeEngine({ paceMs: 100 })
     t.teardown(() => engine.close())
     await setUp(t, nats, engine)
-    const port = await freePort()
+    const port = await freePort('127.0.0.1', Math.random)
     const router = await startRouter(t, nats, 'router-1', port, 1200)
     await serving(router)
 
@@ -230,7 +223,7 @@ t.test(
     t.equal(await waiting.code(), 0)
     t.notMatch(waiting.log(), '"serving"')
 
-    const port = await freePort()
+    const port = await freePort('127.0.0.1', Math.random)
     const later = await startRouter(t, nats, 'router-2', port, 0)
     await nats.start()
     await setUp(t, nats, engine)

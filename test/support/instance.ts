@@ -1,13 +1,13 @@
 // A whole instance for a test: brought up by the command in a folder of its own, and ended with all its processes.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
+import { freePort as portFor } from '../../actors/shard/io/port.ts'
+import { eventually } from './own-process.ts'
 
 const run = promisify(execFile)
 const llmgw = fileURLToPath(new URL('../../bin/llmgw.js', import.meta.url))
@@ -52,15 +52,7 @@ export async function command(
   }
 }
 
-export const freePort = (): Promise<number> =>
-  new Promise((done, fail) => {
-    const server = createServer()
-    server.once('error', fail)
-    server.listen({ host: '127.0.0.1', port: 0 }, () => {
-      const address = server.address()
-      server.close(() => done(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
+export const freePort = (): Promise<number> => portFor('127.0.0.1', Math.random)
 
 const seedFolders = ['artifacts', 'engines', 'models']
 const cache = process.env['LLMGW_TEST_CACHE'] ?? join(homedir(), '.cache', 'llmgw-test')
@@ -118,20 +110,12 @@ export async function startInstance(t: Test, ...flags: string[]): Promise<Instan
   }
 }
 
-/** Waits until `check` answers something else than null or undefined; throws with `what` after `withinMs`. */
-export async function until<T>(
+/** `eventually` for what is asked of an instance. */
+export const until = <T>(
   what: string,
   withinMs: number,
   check: () => Promise<T | null | undefined>,
-): Promise<T> {
-  const end = performance.now() + withinMs
-  for (;;) {
-    const value = await check()
-    if (value != null) return value
-    if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`)
-    await sleep(50)
-  }
-}
+): Promise<T> => eventually(what, check, withinMs)
 
 /** One chat request; the status and the text. */
 export async function chat(

@@ -21,16 +21,18 @@ export const scriptSpec = (script: string, stop: ProcessSpec['stop'] = gently): 
 })
 const gently: ProcessSpec['stop'] = [{ signal: 'SIGTERM', afterMs: 0, to: 'group' }]
 
-/** Resolves with the first value that is not undefined or false. Throws with `what` at the deadline. */
+type Wanted<T> = T | undefined | null | false
+
+/** Resolves with the first value that is not undefined, null or false. Throws with `what` at the deadline. */
 export async function eventually<T>(
   what: string,
-  look: () => T | undefined | false,
+  look: () => Wanted<T> | Promise<Wanted<T>>,
   withinMs = 30_000,
 ): Promise<T> {
   const until = performance.now() + withinMs
   for (;;) {
-    const value = look()
-    if (value !== undefined && value !== false) return value
+    const value = await look()
+    if (value !== undefined && value !== null && value !== false) return value
     if (performance.now() > until) throw new Error(`not within ${withinMs} ms: ${what}`)
     await sleep(10)
   }

@@ -8,6 +8,7 @@ import { execa } from 'execa'
 import { stringify } from 'yaml'
 import { fetchArtifact } from '../../../actors/node/files/io/fetch-artifact.ts'
 import type { ProcessSpec } from '../../../actors/process/protocol.ts'
+import { freePort } from '../../../actors/shard/io/port.ts'
 import { LlmgwError } from '../../../kernel/errors.ts'
 import type { Role } from '../../../transport/contract/subjects.ts'
 import { writeWhole } from '../../../transport/durable-file.ts'
@@ -49,7 +50,8 @@ export async function instanceOf(
   return {
     version: 1,
     name: before?.name ?? machineName(),
-    natsPort: before?.natsPort ?? (await freePort()),
+    // outside the range from which the kernel gives ports to others, since it is kept over starts
+    natsPort: before?.natsPort ?? (await freePort('127.0.0.1', Math.random)),
     host: wanted.host ?? before?.host ?? '127.0.0.1',
     port: wanted.port ?? before?.port ?? 8700,
     seeded: before?.seeded ?? false,
@@ -76,16 +78,6 @@ export function checkPort(host: string, port: number): Promise<void> {
     server.listen({ host, port, exclusive: true }, () => server.close(() => done()))
   })
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((done, fail) => {
-    const server = createServer()
-    server.once('error', fail)
-    server.listen({ host: '127.0.0.1', port: 0 }, () => {
-      const address = server.address()
-      server.close(() => done(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 
 /** Path of a nats-server that is new enough: the one configured or on PATH, else the pinned one, fetched if missing. */
 export async function natsServer(
