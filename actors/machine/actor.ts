@@ -36,6 +36,9 @@ export const machine = (
         case 'end':
           keepers.get(effect.spec.name)?.tell({ type: 'stop' })
           return
+        case 'replace':
+          keepers.get(effect.spec.name)?.tell({ type: 'stop', by: effect.by })
+          return
         case 'wait':
           return self.after(effect.delayMs, { type: 'due', program: effect.program })
         case 'say':

@@ -22,6 +22,8 @@ export type Effect =
   | { do: 'spawn'; spec: ProcessSpec }
   | { do: 'start'; spec: ProcessSpec }
   | { do: 'end'; spec: ProcessSpec }
+  /** Ends the one that runs, and nothing that it started. */
+  | { do: 'replace'; spec: ProcessSpec; by: ProcessSpec['stop'] }
   | { do: 'wait'; program: string; delayMs: number }
   | { do: 'say'; event: MachineEvent }
 
@@ -78,7 +80,10 @@ function keeping(
   ]
   switch (event.type) {
     case 'running':
-      if (!same(event.spec, program.spec)) return to('replacing', { do: 'end', spec: program.spec })
+      if (!same(event.spec, program.spec)) {
+        const by = alone(event.spec.stop)
+        return to('replacing', { do: 'replace', spec: program.spec, by })
+      }
       return to('running', say({ type: 'running', program: name, pid: event.pid }))
     case 'restarting':
       return to(program.phase, say({ type: 'restarting', program: name, reason: event.reason }))
@@ -116,6 +121,14 @@ function endNext(programs: readonly Program[]): Step<State, Effect> {
     : [{ phase: 'ending', programs }, [{ do: 'end', spec: last.spec }]]
 }
 
-const same = (one: ProcessSpec, other: ProcessSpec): boolean =>
-  JSON.stringify([one.argv, one.env, one.cwd]) ===
-  JSON.stringify([other.argv, other.env, other.cwd])
+/** Comes from the shell that a supervisor was started in, and says nothing of the program. */
+const ambient = ['PATH', 'HOME', 'LANG']
+
+const same = (one: ProcessSpec, other: ProcessSpec): boolean => told(one) === told(other)
+
+const told = ({ argv, env, cwd }: ProcessSpec): string =>
+  JSON.stringify([argv, cwd, Object.entries(env).filter(([name]) => !ambient.includes(name))])
+
+/** SIGINT ends also what a program started, which its successor adopts after SIGTERM. */
+const alone = (stop: ProcessSpec['stop']): ProcessSpec['stop'] =>
+  stop.map((step) => (step.signal === 'SIGINT' ? { ...step, signal: 'SIGTERM' } : step))

@@ -11,8 +11,8 @@ export interface Ports {
   look(onEnd: (exit: Exit) => void): Promise<{ spec: ProcessSpec; pid: number } | undefined>
   /** Starts the process so that it outlives this program; the pid. Throws where it could not be started, and `onEnd` is then never called. */
   launch(spec: ProcessSpec, onEnd: (exit: Exit) => void): Promise<number>
-  /** Sends the signals of the spec until the whole tree is gone; a launch that is under way is ended as soon as it can be. */
-  end(): void
+  /** Sends the signals `by`, else those of the spec, until the whole tree is gone; a launch that is under way is ended as soon as it can be. */
+  end(by?: ProcessSpec['stop']): void
   /** Stops watching; the process lives on. */
   release(): void
 }
@@ -42,7 +42,7 @@ export const processKeeper = (
       case 'wait':
         return self.after(effect.delayMs, { type: 'due', attempt: effect.attempt })
       case 'end':
-        return ports.end()
+        return ports.end(effect.by)
       case 'launch': {
         const { attempt, spec } = effect
         return void ports

@@ -16,8 +16,8 @@ export type ProcessSpec = {
 export type Command =
   /** Starts the process unless one runs, whatever its spec: the owner compares what `running` tells and stops first to replace. After a stop it starts once that has ended. */
   | { type: 'start'; spec: ProcessSpec }
-  /** Ends the process by its own spec's signals; answered by `stopped`, also where nothing runs. */
-  | { type: 'stop' }
+  /** Ends the process by the signals `by`, else by its own spec's; answered by `stopped`, also where nothing runs. */
+  | { type: 'stop'; by?: ProcessSpec['stop'] }
 
 /** How a process ended. `code` is the exit code, 128 and the signal's number after a signal, null where nobody saw it. */
 export type Exit = { code: number | null; reason: string }

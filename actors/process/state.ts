@@ -30,7 +30,7 @@ export type Effect =
   | { do: 'look'; attempt: number }
   | { do: 'wait'; attempt: number; delayMs: number }
   | { do: 'launch'; attempt: number; spec: ProcessSpec }
-  | { do: 'end' }
+  | { do: 'end'; by?: ProcessSpec['stop'] }
   | { do: 'say'; event: Event }
 
 type Next = Step<State, Effect>
@@ -104,7 +104,7 @@ function living(
     case 'stop':
       if (state.phase === 'waiting') return stopped(state.attempt)
       if (state.phase === 'stopping') return stay({ ...state, next: null })
-      return [{ phase: 'stopping', ...live, next: null }, [{ do: 'end' }]]
+      return [{ phase: 'stopping', ...live, next: null }, [end(message.by)]]
     case 'due':
       return state.phase === 'waiting' ? launch(live) : stay(state)
     case 'started':
@@ -142,6 +142,8 @@ function crashed(live: Live, { exit, at }: Extract<Message, { type: 'ended' }>):
 }
 
 const say = (event: Event): Effect => ({ do: 'say', event })
+
+const end = (by: ProcessSpec['stop'] | undefined): Effect => ({ do: 'end', ...(by && { by }) })
 
 const first = (limits: Limits, attempt: number, spec: ProcessSpec): Live => ({
   attempt,

@@ -2,7 +2,7 @@
 import { closeSync, constants, openSync, statSync, truncateSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { messageOf } from '../../../kernel/errors.ts'
-import type { Exit } from '../protocol.ts'
+import type { Exit, ProcessSpec } from '../protocol.ts'
 import type { RunRecord } from '../record.ts'
 import { isAlive, sendSignal, statOf, treeOf } from './identity.ts'
 import { isMissing, pathsOf, readNote } from './record.ts'
@@ -22,8 +22,8 @@ const maxLogBytes = 64 * 1024 * 1024
 export type Log = { warn(fields: object, text: string): void }
 
 export interface Life {
-  /** Sends the signals of the spec, then kills what is left; a second call does nothing. */
-  end(): void
+  /** Sends the signals `by`, else those of the spec, then kills what is left; a second call does nothing. */
+  end(by?: ProcessSpec['stop']): void
   /** Stops watching and signalling; the process lives on. */
   release(): void
 }
@@ -100,10 +100,9 @@ export function watchLife(
 
   return {
     release,
-    end() {
+    end(stop = record.spec.stop) {
       if (ending || released) return
       ending = true
-      const { stop } = record.spec
       for (const step of stop) later(step.afterMs, () => signal(step.signal, step.to))
       later(Math.max(0, ...stop.map((step) => step.afterMs)) + killAfterMs, killRest)
     },

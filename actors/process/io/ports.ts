@@ -80,9 +80,9 @@ export function processPorts({ dir, log }: Options): Ports {
       return record.process.pid
     },
 
-    end() {
+    end(by) {
       pending.end = true
-      life?.end()
+      life?.end(by)
     },
 
     release: () => void begin(),

@@ -49,14 +49,34 @@ t.test('a running program is told of, with its pid', async (t) => {
   t.same(effects, [{ do: 'say', event: { type: 'running', program: 'store', pid: 7 } }])
 })
 
-t.test('an adopted program of another specification is ended and started anew', async (t) => {
-  const old = spec('store', { LLMGW_CONFIG_DIGEST: 'old' })
-  const { state, effects } = after(said('store', running(old, true)))
-  t.same(phases(state), ['replacing', 'pending'])
-  t.same(effects, [{ do: 'end', spec: store }])
-  const next = transition(state, said('store', { type: 'stopped' }))
-  t.same(phases(next[0]), ['pending', 'pending'])
-  t.same(next[1], [{ do: 'start', spec: store }])
+t.test(
+  'an adopted program of another specification is replaced, without what it started',
+  async (t) => {
+    const old = {
+      ...spec('store', { LLMGW_CONFIG_DIGEST: 'old' }),
+      stop: [
+        { signal: 'SIGINT', afterMs: 0, to: 'process' },
+        { signal: 'SIGKILL', afterMs: 9, to: 'group' },
+      ],
+    } as const
+    const { state, effects } = after(said('store', running(old, true)))
+    t.same(phases(state), ['replacing', 'pending'])
+    const by = [
+      { signal: 'SIGTERM', afterMs: 0, to: 'process' },
+      { signal: 'SIGKILL', afterMs: 9, to: 'group' },
+    ]
+    t.same(effects, [{ do: 'replace', spec: store, by }])
+    const next = transition(state, said('store', { type: 'stopped' }))
+    t.same(phases(next[0]), ['pending', 'pending'])
+    t.same(next[1], [{ do: 'start', spec: store }])
+  },
+)
+
+t.test('an adopted program stays though its supervisor was started in another shell', async (t) => {
+  const old = spec('store', { PATH: '/npm/bin:/bin', HOME: '/root', LANG: 'C' })
+  t.same(phases(after(said('store', running(old, true))).state), ['running', 'pending'])
+  const proxied = spec('store', { HTTPS_PROXY: 'http://other' })
+  t.same(phases(after(said('store', running(proxied, true))).state), ['replacing', 'pending'])
 })
 
 t.test('a program that ends unasked is told of; its keeper starts it again', async (t) => {

@@ -24,6 +24,11 @@ const idle: State = { phase: 'idle', attempt: 1 }
 const failed: State = { phase: 'failed', attempt: 1, reason: 'x' }
 const waiting: State = { phase: 'waiting', attempt: 2, spec, budget }
 
+t.test('it is ended by the signals of whoever ends it, if any are named', async (t) => {
+  const by = [{ signal: 'SIGTERM', afterMs: 0, to: 'process' }] as const
+  t.same(after(running, { type: 'stop', by })[1], [{ do: 'end', by }])
+})
+
 t.test('it looks first, and launches nothing before the look is over', async (t) => {
   t.same(init()[1], [{ do: 'look', attempt: 1 }])
   t.same(after(looking, { type: 'start', spec })[1], [])
