@@ -32,8 +32,12 @@ export interface Admin {
   close(): Promise<void>
 }
 
-/** Connects to the instance in `dir`. Throws LLMGW_NOT_RUNNING where there is none or nobody listens. */
-export async function connectAdmin(dir: string, withinMs = connectWithinMs): Promise<Admin> {
+/** Connects to the instance in `dir`. Throws LLMGW_NOT_RUNNING where there is none or nobody listens; the signal's reason once it aborts, whatever is asked. */
+export async function connectAdmin(
+  dir: string,
+  withinMs = connectWithinMs,
+  signal?: AbortSignal,
+): Promise<Admin> {
   const paths = layout(dir)
   const memory = readMemory(paths)
   const file = paths.credentialsOf('admin')
@@ -45,7 +49,9 @@ export async function connectAdmin(dir: string, withinMs = connectWithinMs): Pro
     credentials: readFileSync(file, 'utf8'),
     name: 'admin',
     withinMs,
+    ...(signal && { signal }),
   }).catch((cause: unknown) => {
+    signal?.throwIfAborted()
     throw new LlmgwError('LLMGW_NOT_RUNNING', { dir: paths.dir }, { cause })
   })
   return {
@@ -54,6 +60,7 @@ export async function connectAdmin(dir: string, withinMs = connectWithinMs): Pro
       // The schema of a verb that is only known as a type parameter: its answer's type is the verb's by `adminVerbs`.
       const answer = adminVerbs[verb].answer as unknown as ZodType<AdminAnswer<typeof verb>>
       for (;;) {
+        signal?.throwIfAborted()
         const it = await bus.request(subjects.adm(verb), request, answer, {
           withinMs: answerWithinMs,
         })

@@ -59,15 +59,21 @@ export type Layout = ReturnType<typeof layout>
 
 /** Makes the folders with their modes; what engines read can be entered by other users. */
 export function makeFolders(paths: Layout): void {
-  const open = [paths.dir, paths.models, paths.engines, paths.run]
-  const closed = [paths.identity, paths.credentials, paths.config, paths.nats, paths.spool]
+  const open = [paths.models, paths.engines, paths.run, paths.artifacts]
+  const { identity, credentials, config, nats, spool } = paths
+  const closed = [identity, credentials, config, nats, spool, paths.runOf('up')]
   try {
-    for (const path of open) mkdirSync(path, { recursive: true, mode: 0o755 })
-    for (const path of [...closed, paths.runOf('up')]) {
-      mkdirSync(path, { recursive: true, mode: 0o700 })
-      chmodSync(path, 0o700)
+    const isNew = mkdirSync(paths.dir, { recursive: true }) !== undefined
+    if (isNew) chmodSync(paths.dir, 0o755) // whatever the umask; the mode of one that was there is its owner's
+    for (const [mode, folders] of [
+      [0o755, open],
+      [0o700, closed],
+    ] as const) {
+      for (const path of folders) {
+        mkdirSync(path, { recursive: true })
+        chmodSync(path, mode)
+      }
     }
-    mkdirSync(paths.artifacts, { recursive: true, mode: 0o755 })
   } catch (error) {
     throw new LlmgwError(
       'LLMGW_FOLDER_UNUSABLE',

@@ -33,6 +33,9 @@ Examples:
   .exitOverride()
   .configureOutput({ writeErr: (text) => process.stderr.write(text) })
 
+// Whoever reads may go first, as `tee` does at Ctrl-C: what is said then is lost, and nothing else is.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+
 const dir = (command: Command): string => command.optsWithGlobals<{ dir: string }>().dir
 for (const add of [addUp, addDown, addStatus, addCtl]) add(program, dir)
 for (const command of program.commands) inherit(command)

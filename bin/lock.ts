@@ -3,10 +3,14 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { z } from 'zod'
+import { isAlive, statOf } from '../actors/process/io/identity.ts'
 import { LlmgwError } from '../kernel/errors.ts'
 import { writeWhole } from '../transport/durable-file.ts'
 
-const holderSchema = z.object({ pid: z.number().int().positive() })
+const holderSchema = z.object({ pid: z.number().int().positive(), startTicks: z.number() })
+
+/** Exit code of `flock` where another holds the lock. */
+const taken = 75
 
 export interface Lock {
   release(): void
@@ -19,8 +23,8 @@ export interface Lock {
 export function takeLock(file: string): Promise<Lock | { heldBy: number | null }> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   return new Promise((done, fail) => {
-    const child = spawn('flock', ['-n', '-E', '75', file, '-c', 'echo held; exec cat'], {
-      stdio: ['pipe', 'pipe', 'ignore'],
+    const child = spawn('flock', ['-n', '-E', `${taken}`, file, '-c', 'echo held; exec cat'], {
+      stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
     })
     child.once('error', (cause) =>
@@ -32,10 +36,27 @@ export function takeLock(file: string): Promise<Lock | { heldBy: number | null }
         ),
       ),
     )
-    child.once('exit', () => done({ heldBy: holder(file) }))
+    let said = ''
+    child.stderr.on('data', (text) => {
+      said += text
+    })
+    child.once('close', (code) => {
+      if (code === taken) return done({ heldBy: holder(file) })
+      const problem = said.trim() || `flock ended with ${code}`
+      fail(new LlmgwError('LLMGW_FOLDER_UNUSABLE', { path: dirname(file), problem }))
+    })
     child.stdout.once('data', () => {
-      writeWhole(`${file}.holder`, JSON.stringify({ pid: process.pid }))
+      child.removeAllListeners('close')
       child.unref()
+      child.stderr.destroy()
+      try {
+        const { pid } = process
+        const startTicks = statOf(pid)?.startTicks ?? 0
+        writeWhole(`${file}.holder`, JSON.stringify({ pid, startTicks }))
+      } catch (error) {
+        child.stdin.end()
+        fail(error)
+      }
       done({ release: () => child.stdin.end() })
     })
   })
@@ -43,7 +64,8 @@ export function takeLock(file: string): Promise<Lock | { heldBy: number | null }
 
 function holder(file: string): number | null {
   try {
-    return holderSchema.parse(JSON.parse(readFileSync(`${file}.holder`, 'utf8'))).pid
+    const holder = holderSchema.parse(JSON.parse(readFileSync(`${file}.holder`, 'utf8')))
+    return isAlive(holder) ? holder.pid : null // the name of the one before
   } catch {
     return null // between taking the lock and writing the name
   }

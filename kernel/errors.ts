@@ -314,7 +314,8 @@ export const catalogue = {
     retry: 'no',
     type: 'server_error',
     openai: null,
-    template: 'The model "{model}" cannot be served: {problem}',
+    template:
+      'The model "{model}" cannot be served: {problem}\nMend that and start again, or choose another with --model.',
   },
   LLMGW_PROGRAM_FAILED: {
     status: 500,
@@ -329,7 +330,15 @@ export const catalogue = {
     type: 'server_error',
     openai: null,
     template:
-      '{what} is already running with the folder {dir} (pid {pid}). End it with `llmgw down`, at worst by its pid, or choose another folder with --dir.',
+      'llmgw is already running with the folder {dir} (pid {pid}), and is not changed by this. End it first with `llmgw down`; `llmgw ctl models add` adds a model to it.',
+  },
+  LLMGW_DOES_NOT_END: {
+    status: 500,
+    retry: 'yes',
+    type: 'server_error',
+    openai: null,
+    template:
+      'The supervisor of {dir} (pid {pid}) has not ended within {seconds} s. Kill it (kill -9 {pid}), then run `llmgw down` again.',
   },
   LLMGW_RECORD_UNREADABLE: {
     status: 500,

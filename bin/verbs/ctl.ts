@@ -1,5 +1,6 @@
 // `llmgw ctl …`: administration over NATS; each verb prints a table, or JSON with --json.
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { LlmgwError } from '../../kernel/errors.ts'
 import type {
   AdminAnswer,
   KeyView,
@@ -134,12 +135,14 @@ function chosen(source: string | undefined, options: Record<string, unknown>) {
   const number = (name: string): number | undefined => options[name] as number | undefined
   const text = (name: string): string | undefined => options[name] as string | undefined
   const file = text('definition')
-  if (file !== undefined) return definitionFrom(file)
-  if (source === undefined) {
-    throw new InvalidArgumentError('name a source, or a file with --definition')
+  if ((file === undefined) === (source === undefined)) {
+    throw new LlmgwError('LLMGW_INVALID_REQUEST', {
+      problem: 'name either a source or a file with --definition',
+    })
   }
+  if (file !== undefined) return definitionFrom(file)
   const memory = number('memory')
-  return definitionOf(source, {
+  return definitionOf(source ?? '', {
     name: text('name'),
     contextTokens: number('context'),
     slots: number('slots'),

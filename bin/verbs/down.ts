@@ -1,11 +1,12 @@
 // `llmgw down`: ends everything of an instance in order, whether or not its supervisor still lives.
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { sendSignal } from '../../actors/process/io/identity.ts'
 import { processPorts } from '../../actors/process/io/ports.ts'
 import { LlmgwError } from '../../kernel/errors.ts'
-import { type Layout, layout, readMemory } from '../instance.ts'
+import { type Layout, layout } from '../instance.ts'
 import { type Lock, takeLock } from '../lock.ts'
 import { count, err, out } from '../output.ts'
 import { programNames } from './up/prepare.ts'
@@ -21,7 +22,7 @@ export function addDown(program: Command, dir: (command: Command) => string): vo
     .description('end everything in order: endpoint, engines, leader, store')
     .action(async (_options: unknown, command: Command) => {
       const paths = layout(dir(command))
-      if (readMemory(paths) === null) throw new LlmgwError('LLMGW_NOT_RUNNING', { dir: paths.dir })
+      if (!existsSync(paths.lock)) throw new LlmgwError('LLMGW_NOT_RUNNING', { dir: paths.dir })
       const lock = await stoppedSupervisor(paths)
       try {
         const ended = await endAll(paths)
@@ -40,23 +41,20 @@ async function stoppedSupervisor(paths: Layout): Promise<Lock> {
     const lock = await takeLock(paths.lock)
     if (!('heldBy' in lock)) return lock
     if (performance.now() > until) {
-      throw new LlmgwError('LLMGW_ALREADY_RUNNING', {
-        what: 'A supervisor that does not end',
-        dir: paths.dir,
-        pid: lock.heldBy,
-      })
+      const seconds = downWithinMs / 1000
+      throw new LlmgwError('LLMGW_DOES_NOT_END', { dir: paths.dir, pid: lock.heldBy, seconds })
     }
     if (!asked && lock.heldBy !== null) {
       asked = true
       out(`ending what the supervisor (pid ${lock.heldBy}) keeps running`)
-      process.kill(lock.heldBy, 'SIGINT')
+      sendSignal(lock.heldBy, 'SIGINT')
     }
     await sleep(pollMs)
   }
 }
 
 /** Ends what still runs without a supervisor: routers first, then the agent with its engines, engines without an agent, leader and store. */
-async function endAll(paths: Layout): Promise<number> {
+export async function endAll(paths: Layout): Promise<number> {
   const units = programNames.map((it) => it.unit).reverse()
   const agent = units.indexOf('node') + 1
   let ended = 0

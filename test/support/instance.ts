@@ -10,7 +10,8 @@ import { freePort as portFor } from '../../actors/shard/io/port.ts'
 import { eventually } from './own-process.ts'
 
 const run = promisify(execFile)
-const llmgw = fileURLToPath(new URL('../../bin/llmgw.js', import.meta.url))
+/** The command's program. */
+export const llmgw = fileURLToPath(new URL('../../bin/llmgw.js', import.meta.url))
 
 export type StatusView = {
   programs: { name: string; unit: string; pid: number | null }[]
@@ -32,19 +33,23 @@ export type Instance = {
   model: string
   port: number
   /** Runs the command on this instance; resolves with what it printed, whatever its exit code. */
-  ctl(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }>
+  ctl(...args: string[]): Promise<Done>
   up(...args: string[]): Promise<void>
   status(): Promise<StatusView>
   pid(unit: string): Promise<number>
   enginePid(): Promise<number>
 }
 
+type Done = { code: number; stdout: string; stderr: string }
+
 /** Runs `llmgw` with arguments; never throws for an exit code. */
-export async function command(
-  ...args: string[]
-): Promise<{ code: number; stdout: string; stderr: string }> {
+export const command = (...args: string[]): Promise<Done> => commandIn({}, ...args)
+
+/** The same with other variables in its environment. */
+export async function commandIn(env: Record<string, string>, ...args: string[]): Promise<Done> {
   try {
-    const done = await run(process.execPath, [llmgw, ...args], { maxBuffer: 1 << 24 })
+    const options = { maxBuffer: 1 << 24, env: { ...process.env, ...env } }
+    const done = await run(process.execPath, [llmgw, ...args], options)
     return { code: 0, ...done }
   } catch (error) {
     const it = error as { code?: number; stdout?: string; stderr?: string }
@@ -56,7 +61,8 @@ export const freePort = (): Promise<number> => portFor('127.0.0.1', Math.random)
 
 const seedFolders = ['artifacts', 'engines', 'models']
 const cache = process.env['LLMGW_TEST_CACHE'] ?? join(homedir(), '.cache', 'llmgw-test')
-const seed = join(cache, 'instance')
+/** What the first instance fetched, by folder. */
+export const seed = join(cache, 'instance')
 
 /** What an earlier instance fetched is linked into a new one, so that a test need not fetch it again. */
 async function seedInto(dir: string): Promise<void> {

@@ -37,7 +37,11 @@ export const requirementLine = (source: Extract<Source, { kind: 'index' }>): str
   ].join(' ')
 
 /** Details of LLMGW_ARTIFACT_UNAVAILABLE: each source with why it failed, and every way out. */
-export function unavailable(artifact: Artifact, tried: readonly string[]): Details {
+export function unavailable(
+  artifact: Artifact,
+  tried: readonly string[],
+  wayOut?: string,
+): Details {
   const ways = [
     ...(artifact.sources.some((it) => it.kind === 'index')
       ? [
@@ -46,7 +50,7 @@ export function unavailable(artifact: Artifact, tried: readonly string[]): Detai
         ]
       : []),
     ...(artifact.sources.some((it) => it.kind === 'https') ? ['set HTTPS_PROXY'] : []),
-    `name the path of a ${artifact.fileName} that is on this machine`,
+    ...(wayOut === undefined ? [] : [wayOut]),
   ]
   return {
     artifact: `${artifact.name} ${artifact.version}`,

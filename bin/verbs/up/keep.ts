@@ -36,6 +36,8 @@ const mailbox = {
 } as const
 
 export interface Keeper {
+  /** Resolves when every program has run once as it should: what ran before in another way has been replaced. */
+  running: Promise<void>
   /** Resolves when a program does not stay up; it is tried again all the same. */
   failed: Promise<Error>
   /** Resolves when the supervision itself has failed. */
@@ -51,12 +53,17 @@ export function keepRunning(paths: Layout, specs: readonly ProcessSpec[], say: S
   const system = startSystem({ clock: systemClock })
   const failed = later<Error>()
   const ended = later<void>()
+  const running = later<void>()
+  const missing = new Set(specs.map((it) => it.name))
   const onEvent = (event: MachineEvent): void => {
     if (event.type === 'stopped') {
       ended.resolve()
       return
     }
     say(event.program, describe(event, paths))
+    if (event.type === 'running' && missing.delete(event.program) && missing.size === 0) {
+      running.resolve()
+    }
     if (event.type === 'failed') {
       failed.resolve(
         new LlmgwError('LLMGW_PROGRAM_FAILED', {
@@ -89,6 +96,7 @@ export function keepRunning(paths: Layout, specs: readonly ProcessSpec[], say: S
     ...mailbox,
   } satisfies ChildSpec<unknown, Message, unknown>)
   return {
+    running: running.promise,
     failed: failed.promise,
     broken: system.failed,
     async stop() {

@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { stringify } from 'yaml'
 import { fetchArtifact } from '../../../actors/node/files/io/fetch-artifact.ts'
 import type { ProcessSpec } from '../../../actors/process/protocol.ts'
-import { freePort } from '../../../actors/shard/io/port.ts'
+import { freePort, isTaken } from '../../../actors/shard/io/port.ts'
 import { LlmgwError } from '../../../kernel/errors.ts'
 import type { Role } from '../../../transport/contract/subjects.ts'
 import { writeWhole } from '../../../transport/durable-file.ts'
@@ -36,22 +36,26 @@ export const programNames: readonly { unit: string; program: string }[] = [
     program: 'llmgw-router',
   })),
 ]
+/** Where the store listens. */
+const storeHost = '127.0.0.1'
 /** After its first signal, a program that does not end is killed. */
 const killAfterMs = 15_000
 /** How long routers let running requests end. */
 const drainMs = 5_000
 
-/** The instance as remembered, or a new one; the endpoint's address is what was asked for, else what it was. */
+/** The instance as remembered, or a new one; the endpoint's address is what was asked for, else what it was. A store that does not run gets another port where somebody else has taken its own. */
 export async function instanceOf(
   paths: Layout,
   wanted: { host?: string; port?: number },
+  storeRuns: boolean,
 ): Promise<Memory> {
   const before = readMemory(paths)
+  const isKept = before !== null && (storeRuns || !(await isTaken(storeHost, before.natsPort)))
   return {
     version: 1,
     name: before?.name ?? machineName(),
     // outside the range from which the kernel gives ports to others, since it is kept over starts
-    natsPort: before?.natsPort ?? (await freePort('127.0.0.1', Math.random)),
+    natsPort: isKept ? before.natsPort : await freePort(storeHost, Math.random),
     host: wanted.host ?? before?.host ?? '127.0.0.1',
     port: wanted.port ?? before?.port ?? 8700,
     seeded: before?.seeded ?? false,
@@ -83,7 +87,7 @@ export function checkPort(host: string, port: number): Promise<void> {
 export async function natsServer(
   paths: Layout,
   configured: string | undefined,
-  say: Say,
+  { say, signal }: { say: Say; signal: AbortSignal },
 ): Promise<string> {
   for (const candidate of configured === undefined ? ['nats-server'] : [configured]) {
     const asked = await execa(candidate, ['--version'], { reject: false, timeout: 5_000 })
@@ -94,12 +98,16 @@ export async function natsServer(
       })
     }
     if (asked.failed) continue
-    const version = checkNatsVersion(asked.stdout, candidate)
-    if (version.ok) return await which(candidate)
+    const path = await which(candidate)
+    const version = checkNatsVersion(asked.stdout, path)
+    if (version.ok) return path
     if (configured !== undefined) {
       throw new LlmgwError(version.error.code, version.error.details)
     }
-    say('nats-server', `the one on PATH is passed over: ${version.error.message}`)
+    say(
+      'nats-server',
+      `${path} is passed over: ${asked.stdout.trim()}, older than ${oldestNatsServer}`,
+    )
   }
   const platform = `${process.platform}-${process.arch}`
   const artifact = natsServerArtifacts.find((it) => it.platform === platform)
@@ -112,14 +120,19 @@ export async function natsServer(
   const { path } = await fetchArtifact(artifact, {
     dir: join(paths.artifacts, 'nats-server', artifact.version),
     onProgress: (it) => say('nats-server', it.what, tail(it)),
+    signal,
+    wayOut: `name a nats-server of ${oldestNatsServer} or newer with --nats-server`,
   })
   return path
 }
 
+/** Absolute: the program is started in another folder. */
 const which = async (command: string): Promise<string> =>
-  command.includes('/')
-    ? command
-    : (await execa('sh', ['-c', 'command -v "$1"', 'sh', command])).stdout.trim()
+  resolve(
+    command.includes('/')
+      ? command
+      : (await execa('sh', ['-c', 'command -v "$1"', 'sh', command])).stdout.trim(),
+  )
 
 /** Keys and configurations of all programs; the specifications in the order of their start. */
 export async function programs(
@@ -144,7 +157,7 @@ export async function programs(
     }),
   )
   const nats = async (role: Role, name: string) => ({
-    url: `nats://127.0.0.1:${memory.natsPort}`,
+    url: `nats://${storeHost}:${memory.natsPort}`,
     credentialsFile: await credentials(role, name),
   })
   const leader = {

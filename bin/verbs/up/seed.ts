@@ -43,6 +43,13 @@ export async function seedModel(
   return { name: definition.name, added }
 }
 
+/** Takes back what was added and cannot be served, so that the next start begins as this one did. */
+export async function unseedModel(paths: Layout, admin: Admin, before: Memory): Promise<void> {
+  const { model, ...now } = remembered(paths)
+  if (model !== null) await admin.ask('models-remove', { model })
+  writeMemory(paths, { ...now, seeded: before.seeded, model: before.model })
+}
+
 /** The key of the instance's owner, in a file of mode 0600; made anew where it was revoked or lost. */
 export async function seedKey(paths: Layout, admin: Admin): Promise<string> {
   const memory = remembered(paths)
@@ -66,4 +73,4 @@ export function infoOf(paths: Layout, key: string | null, model: string | null):
   }
 }
 
-const remembered = (paths: Layout): Memory => present(readMemory(paths), paths.memory)
+export const remembered = (paths: Layout): Memory => present(readMemory(paths), paths.memory)

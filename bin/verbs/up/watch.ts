@@ -10,6 +10,12 @@ const pollMs = 200
 /** A refusal must stand this long: placement decides anew each second, and the first look may come before the first report. */
 const refusedForMs = 6_000
 
+/** "loading on vm"; what is done says the state itself where it begins with it: "fetching uv on vm". */
+const sentence = (state: string, node: string, what: string | undefined): string =>
+  what?.startsWith(`${state} `)
+    ? `${what} on ${node}`
+    : `${state} on ${node}${what ? `: ${what}` : ''}`
+
 /** Resolves when a replica of `model` is ready; throws LLMGW_NOT_SERVED with the reason when it cannot be. */
 export async function untilReady(
   admin: Admin,
@@ -25,7 +31,7 @@ export async function untilReady(
     const { nodes } = await admin.ask('nodes-list', {})
     for (const it of replicas) {
       const what = it.reason ?? it.progress?.what
-      say(model, `${it.state} on ${it.node}${what ? `: ${what}` : ''}`, tail(it.progress))
+      say(model, sentence(it.state, it.node, what), tail(it.progress))
     }
     if (replicas.length === 0) say(model, view.reason ?? 'waiting for a place')
     const failed = replicas.find((it) => it.state === 'failed')

@@ -17,6 +17,8 @@ export type FetchOptions = {
   onProgress?: (progress: Progress) => void
   /** Ends the fetch; what can be resumed later stays in `dir`. */
   signal?: AbortSignal
+  /** What else an operator can do where no source has it, in words. */
+  wayOut?: string
 }
 
 export type Fetched = {
@@ -53,7 +55,7 @@ export async function fetchArtifact(artifact: Artifact, options: FetchOptions): 
       tried.push(`${sourceName(source)}: ${messageOf(error)}`)
     }
   }
-  throw new LlmgwError('LLMGW_ARTIFACT_UNAVAILABLE', unavailable(artifact, tried))
+  throw new LlmgwError('LLMGW_ARTIFACT_UNAVAILABLE', unavailable(artifact, tried, options.wayOut))
 }
 
 async function isThere(artifact: Artifact, target: string): Promise<boolean> {

@@ -27,7 +27,9 @@ export async function fromIndex(
   await mkdir(got, { recursive: true })
   await writeFile(requirements, `${requirementLine(source)}\n`)
   // pip writes below TMPDIR until a file is whole: what stands there is its progress
-  const poll = setInterval(() => void bytesUnder(dir).then(onBytes), pollMs)
+  const ownBytes = await bytesUnder(dir)
+  const tell = async () => onBytes(Math.max(0, (await bytesUnder(dir)) - ownBytes))
+  const poll = setInterval(() => void tell(), pollMs)
   try {
     await execa('python3', pipArguments(got, requirements), {
       env: { TMPDIR: dir, PIP_DISABLE_PIP_VERSION_CHECK: '1', PIP_NO_INPUT: '1', LC_ALL: 'C' },

@@ -84,7 +84,10 @@ async function fetchRecorded(artifact: Artifact, options: Options): Promise<Fetc
 async function fetchAnew(artifact: Artifact, options: Options): Promise<FileRecord> {
   const { dir, onProgress, signal } = options
   await rm(join(dir, recordName), { force: true })
-  const { path, source, tried } = await fetchArtifact(artifact, options)
+  const { path, source, tried } = await fetchArtifact(artifact, {
+    ...options,
+    wayOut: 'add a .gguf file that is on this machine by its path (llmgw ctl models add PATH)',
+  })
   const before = tried.length > 0 ? ` (before it: ${tried.join('; ')})` : ''
   const what = `${artifact.name} is from ${source}${before}`.slice(0, 300)
   onProgress({ what, doneBytes: null, totalBytes: null, bytesPerSecond: null })

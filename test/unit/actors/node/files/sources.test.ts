@@ -52,12 +52,13 @@ t.test('only what a source itself gives is held against its digests', async (t) 
 
 t.test('when no source is left each failure and every way out is named', async (t) => {
   const https = { kind: 'https', url: 'https://a.test/x' } as const
-  const details = unavailable({ ...artifact, sources: [...artifact.sources, https] }, [
-    'a: no',
-    'b: no',
-  ])
+  const all = { ...artifact, sources: [...artifact.sources, https] }
+  const details = unavailable(all, ['a: no', 'b: no'], 'name another with --x')
   t.equal(details['tried'], 'Tried: a: no; b: no.')
-  t.match(details['remedies'], /python3-pip.*PIP_INDEX_URL.*HTTPS_PROXY.*path of a model\.gguf/)
+  t.match(
+    details['remedies'],
+    /python3-pip.*PIP_INDEX_URL.*HTTPS_PROXY.*or name another with --x\.$/,
+  )
 })
 
 t.test('ND7: one key for one content, wherever it comes from', async (t) => {
