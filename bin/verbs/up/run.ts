@@ -33,6 +33,14 @@ export type Voice = { line: (text: string) => void; ready: (info: Info) => void 
 /** Returns when everything has ended, or at once where another supervisor runs already. */
 export async function run(paths: Layout, options: UpOptions, voice: Voice): Promise<void> {
   makeFolders(paths)
+  try {
+    await runAlone(paths, options, voice)
+  } catch (error) {
+    throw await fullOr(error, paths.dir)
+  }
+}
+
+async function runAlone(paths: Layout, options: UpOptions, voice: Voice): Promise<void> {
   const lock = await takeLock(paths.lock)
   if ('heldBy' in lock) return alreadyRunning(paths, options, { pid: lock.heldBy, voice })
   const stopped = new AbortController()
@@ -41,7 +49,7 @@ export async function run(paths: Layout, options: UpOptions, voice: Voice): Prom
   try {
     await supervise(paths, options, { voice, signal: stopped.signal })
   } catch (error) {
-    if (!stopped.signal.aborted) throw await fullOr(error, paths.dir)
+    if (!stopped.signal.aborted) throw error
   } finally {
     process.off('SIGINT', onInterrupt)
     lock.release()
