@@ -42,3 +42,14 @@ t.test('a refusal names the field, and never quotes the body', async (t) => {
 t.test('a hundred thousand brackets are refused, not crashed on', async (t) => {
   t.match(read('['.repeat(100_000)), { ok: false })
 })
+
+t.test('levels are counted outside of strings only', async (t) => {
+  const nested = (levels: number, inner: string) =>
+    read(`{"model":"m","messages":${'[{"a":'.repeat(levels)}${inner}${'}]'.repeat(levels)}}`)
+  t.match(nested(249, '1'), { ok: true })
+  t.match(nested(250, '1'), { ok: false, error: { message: /deeper than 500 levels/ } })
+  for (const text of ['[[[[', '\\"[[[[', '\\\\', ']]]]]]]]\\\\\\"', '']) {
+    t.match(nested(249, `"${text}"`), { ok: true }, text)
+    t.match(nested(250, `"${text}"`), { ok: false }, text)
+  }
+})
