@@ -11,7 +11,7 @@ export type Target =
 
 export type Aim = { ok: true; target: Target } | { ok: false; error: Failure; allow: string | null }
 
-/** A missing, doubled or slash-ended `/v1` is taken as meant; the names of models may hold slashes, raw or percent-encoded. */
+/** HEAD is taken where GET is. A missing, doubled or slash-ended `/v1` is taken as meant; the names of models may hold slashes, raw or percent-encoded. */
 export function aim(method: string, path: string): Aim {
   const name = path
     .replace(/^\/+/, '')
@@ -21,7 +21,7 @@ export function aim(method: string, path: string): Aim {
   if (target === null) {
     return { ok: false, error: failure('LLMGW_PATH_NOT_FOUND', { method, path }), allow: null }
   }
-  if (method !== allow) {
+  if (method !== allow && !(method === 'HEAD' && allow === 'GET')) {
     const error = failure('LLMGW_METHOD_NOT_ALLOWED', { method, path, allowed: allow })
     return { ok: false, error, allow }
   }

@@ -34,6 +34,7 @@ t.test(
     const error = { code: 'LLMGW_METHOD_NOT_ALLOWED' }
     t.match(aim('GET', '/v1/chat/completions'), { ok: false, error, allow: 'POST' })
     t.match(aim('POST', '/v1/models/x'), { ok: false, error, allow: 'GET' })
-    t.match(aim('HEAD', '/healthz'), { ok: false, error, allow: 'GET' })
+    t.match(aim('HEAD', '/healthz'), { ok: true, target: { to: 'health' } })
+    t.match(aim('HEAD', '/v1/chat/completions'), { ok: false, error, allow: 'POST' })
   },
 )
