@@ -6,6 +6,13 @@ import { LlmgwError, messageOf } from '../kernel/errors.ts'
 
 type Headers = readonly (readonly [name: string, value: string])[]
 
+/** A client that sends nothing of its upload, or takes nothing of its stream, for so long is cut off. */
+const patienceMs = 60_000
+/** uWebSockets.js itself gives such a client 8 s at least, and again at each of these looks. */
+const tendMs = 4000
+/** As Node's own server takes; uWebSockets.js takes 4 KiB unless it is told otherwise before it is loaded. */
+const headBytes = 16 * 1024
+
 /**
  * One request and its answer. After the client has left every call does nothing, so nobody has to ask first.
  * `header` may be called only while the handler runs; `onGone`, `onBody` and `onDrain` are set there too.
@@ -16,19 +23,27 @@ export class HttpExchange {
   readonly path: string
   readonly #response: HttpResponse
   #request: HttpRequest | null
+  /** Those whose client may fall silent. */
+  readonly #tended: Set<HttpExchange>
   #open = true
   #gone: (() => void) | null = null
+  /** For more of the upload, or for what was written to be taken. */
+  #waits = false
+  #waitedMs = 0
+  #ending: { close: boolean } | null = null
   #status = 0
   #headers: Headers = []
   #chunk: string | Uint8Array = ''
   #taken = true
 
-  constructor(response: HttpResponse, request: HttpRequest) {
+  constructor(response: HttpResponse, request: HttpRequest, tended: Set<HttpExchange>) {
+    this.#tended = tended
     this.#response = response
     this.#request = request
     this.method = request.getCaseSensitiveMethod()
     this.path = request.getUrl()
     response.onAborted(() => {
+      tended.delete(this)
       if (this.#open) this.#gone?.()
       this.#open = false
     })
@@ -44,17 +59,28 @@ export class HttpExchange {
     this.#gone = listener
   }
 
-  /** `chunk` is valid only during the call. A client that sends nothing for 10 s is cut off. */
+  /** `chunk` is valid only during the call. A client that sends nothing for a minute is cut off. */
   onBody(listener: (chunk: Uint8Array, last: boolean) => void): void {
     if (!this.#open) return
-    this.#response.onData((chunk, last) => listener(new Uint8Array(chunk), last))
+    this.#waits = true
+    this.#tended.add(this)
+    this.#response.onData((chunk, last) => {
+      this.#waits = !last
+      this.#waitedMs = 0
+      if (last) this.#tended.delete(this)
+      listener(new Uint8Array(chunk), last)
+    })
   }
 
-  /** Told when a `write` that answered false has been sent. A client that takes nothing for 10 s is cut off. */
+  /** Told when a `write` that answered false has been sent. A client that takes nothing for a minute is cut off. */
   onDrain(listener: () => void): void {
     if (!this.#open) return
     this.#response.onWritable(() => {
-      if (this.#open) listener()
+      this.#response.cork(nothing) // sends what is left of that write, which nothing else does before the next one
+      this.#taken = true
+      this.#waits = false
+      if (this.#ending) this.#endNow(this.#ending.close)
+      else if (this.#open) listener()
       return true
     })
   }
@@ -63,6 +89,7 @@ export class HttpExchange {
   send(status: number, headers: Headers, body: string | Uint8Array, close = false): void {
     if (!this.#open) return
     this.#open = false
+    this.#tended.delete(this)
     this.#response.cork(() => {
       this.#writeHead(status, headers)
       if (this.method === 'HEAD') this.#response.endWithoutBody(byteLength(body), close)
@@ -74,6 +101,7 @@ export class HttpExchange {
   begin(status: number, headers: Headers, chunk: Uint8Array): boolean {
     this.#status = status
     this.#headers = headers
+    this.#tended.add(this)
     return this.write(chunk)
   }
 
@@ -82,14 +110,28 @@ export class HttpExchange {
     if (!this.#open) return true
     this.#chunk = chunk
     this.#response.cork(this.#flush)
+    if (!this.#taken && !this.#waits) this.#waitedMs = 0
+    this.#waits = !this.#taken
     return this.#taken
   }
 
-  /** The regular end of a streamed answer; `close` also ends the connection. */
+  /** The regular end of a streamed answer, once the client has taken it; `close` also ends the connection. */
   end(close = false): void {
     if (!this.#open) return
     this.#open = false
-    this.#response.cork(() => this.#response.end('', close))
+    if (this.#taken) this.#endNow(close)
+    else this.#ending = { close }
+  }
+
+  /** Called every `tendMs` while the client may fall silent. */
+  tend(): void {
+    if (this.#waits) this.#waitedMs += tendMs
+    if (this.#waits && this.#waitedMs > patienceMs) this.#response.close()
+    else {
+      // together they change nothing but uWebSockets.js's own timeout, which begins anew
+      this.#response.pause()
+      this.#response.resume()
+    }
   }
 
   /** After the handler has returned uWebSockets.js takes the request's headers back. */
@@ -104,6 +146,11 @@ export class HttpExchange {
       this.#status = 0
     }
     this.#taken = this.#response.write(this.#chunk)
+  }
+
+  #endNow(close: boolean): void {
+    this.#tended.delete(this)
+    this.#response.cork(() => this.#response.end('', close))
   }
 
   #writeHead(status: number, headers: Headers): void {
@@ -128,6 +175,7 @@ export async function startHttpServer(
   address: { host: string; port: number },
   handle: (exchange: HttpExchange) => void,
 ): Promise<HttpServer> {
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(headBytes)
   const uws = await import('uWebSockets.js').then(
     (it) => it.default ?? it,
     (error: unknown) => {
@@ -135,15 +183,22 @@ export async function startHttpServer(
     },
   )
   const app = uws.App()
+  const tended = new Set<HttpExchange>()
+  const tending = setInterval(() => {
+    for (const exchange of tended) exchange.tend()
+  }, tendMs)
   app.any('/*', (response, request) => {
-    const exchange = new HttpExchange(response, request)
+    const exchange = new HttpExchange(response, request, tended)
     handle(exchange)
     exchange.handled()
   })
   const socket = await new Promise<us_listen_socket | false>((resolve) =>
     app.listen(address.host, address.port, resolve),
   )
-  if (socket === false) throw await whyNot(address)
+  if (socket === false) {
+    clearInterval(tending)
+    throw await whyNot(address)
+  }
   let listening = true
   const stopListening = (): void => {
     if (listening) uws.us_listen_socket_close(socket)
@@ -153,6 +208,7 @@ export async function startHttpServer(
     port: uws.us_socket_local_port(socket),
     stopListening,
     close() {
+      clearInterval(tending)
       listening = false // `close` closes the listening socket too
       app.close()
     },
@@ -180,6 +236,8 @@ const whyNot = (address: { host: string; port: number }): Promise<LlmgwError> =>
       ),
     )
   })
+
+const nothing = (): void => undefined
 
 const byteLength = (body: string | Uint8Array): number =>
   typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength

@@ -70,10 +70,13 @@ t.test('the endpoint refuses', async (t) => {
     t.match(error, { status: 400, param: 'messages' })
   })
 
-  await t.test("nothing that nests deep: it is the engine's to judge", async (t) => {
-    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
-    const body = `{"model":"fake","stream":false,"messages":${deep}}`
-    t.equal((await ask(router.url, { body })).status, 200)
+  await t.test('what nests so deep that an engine may die of it', async (t) => {
+    const nested = (levels: number) =>
+      `{"model":"fake","stream":false,"messages":${'['.repeat(levels)}"["${']'.repeat(levels)}}`
+    t.equal((await ask(router.url, { body: nested(499) })).status, 200)
+    const { status, json } = await ask(router.url, { body: nested(50_000) })
+    t.equal(status, 400)
+    t.match(json, { error: { message: /nests deeper than 500 levels/, param: null } })
   })
 
   await t.test('unknown paths with 404 and wrong methods with 405', async (t) => {
@@ -92,10 +95,19 @@ t.test('the endpoint refuses', async (t) => {
     t.match(await call('GET', '/v1/models/%E0%A4%A'), { status: 404 })
     t.match(await call('GET', '/v1/chat/completions'), { status: 405, allow: 'POST' })
     t.match(await call('DELETE', '/v1/models'), { status: 405, allow: 'GET' })
-    t.match(await call('HEAD', '/v1/models'), { status: 405, allow: 'GET', text: '' })
+    t.match(await call('HEAD', '/v1/models'), { status: 200, text: '' })
+    t.match(await call('HEAD', '/healthz'), { status: 200, text: '' })
+    t.match(await call('HEAD', '/v1/chat/completions'), { status: 405, allow: 'POST', text: '' })
     for (const path of ['/models', '/v1/v1/models', '//v1/models/', '/v1//models?x=1']) {
       t.match(await call('GET', path), { status: 200 }, path)
     }
+  })
+
+  await t.test('headers of more than 16 KiB, and no smaller ones', async (t) => {
+    const call = (bytes: number) =>
+      fetch(`${router.url}/healthz`, { headers: { 'x-large': 'x'.repeat(bytes) } })
+    t.equal((await call(15_000)).status, 200)
+    t.equal((await call(17_000)).status, 431)
   })
 
   await t.test('a malformed request leaves nothing behind (row 58)', async (t) => {

@@ -9,6 +9,8 @@ export interface Endpoint {
   stop(drainMs: number): Promise<void>
 }
 
+/** Between looks at streams that are waited for; one timer for all. */
+const tendMs = 1000
 /** Between looks at the chats that still run at the end. */
 const pollMs = 20
 /** For the last answers to leave before their connections are closed. */
@@ -20,6 +22,7 @@ export async function startEndpoint(
   path: Path,
 ): Promise<Endpoint> {
   const server = await startHttpServer(address, (exchange) => path.handle(exchange))
+  const tending = setInterval(() => path.tend(tendMs), tendMs)
   return {
     port: server.port,
     async stop(drainMs) {
@@ -27,6 +30,7 @@ export async function startEndpoint(
       const until = performance.now() + drainMs
       while (path.running > 0 && performance.now() < until) await delay(pollMs)
       path.breakOff()
+      clearInterval(tending)
       await delay(lingerMs)
       server.close()
     },

@@ -83,6 +83,11 @@ export class Attempt implements TryEvents {
     this.#try = this.#ports.forward.start(this.route, request, this)
   }
 
+  /** Whether more than comments has come. */
+  get isAnswering(): boolean {
+    return this.#sitting.answeringAt !== null
+  }
+
   resume(): void {
     this.#try?.resume()
   }
@@ -114,9 +119,7 @@ export class Attempt implements TryEvents {
       this.#owner.firstByte()
     }
     // a comment that keeps a stream alive may come during prefill
-    if (this.#sitting.answeringAt === null && (this.#mode === 'whole' || chunk.includes('data:'))) {
-      this.#answering()
-    }
+    if (!this.isAnswering && (this.#mode === 'whole' || !isComment(chunk))) this.#answering()
     if (this.#mode === 'stream') {
       this.#tail.push(chunk)
       return this.#owner.pass(chunk)
@@ -206,6 +209,13 @@ export class Attempt implements TryEvents {
     return this.#kept.reduce((sum, it) => sum + it.length, 0)
   }
 }
+
+/** Sure only where it is one; what comes in pieces is taken for content. */
+const isComment = (chunk: Buffer): boolean =>
+  chunk[0] === colon && chunk.at(-1) === lineFeed && !chunk.includes('data:')
+
+const colon = 0x3a
+const lineFeed = 0x0a
 
 const json = ['content-type', 'application/json'] as const
 

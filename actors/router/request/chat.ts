@@ -1,5 +1,5 @@
 // The path of one chat request: body, admission, replicas until one answers, its answer to the client.
-import { type Code, catalogue, type Failure, failure } from '../../../kernel/errors.ts'
+import { type Code, type Failure, failure } from '../../../kernel/errors.ts'
 import type { RoutedKey } from '../../../transport/contract/route.ts'
 import type { Admitted, Hold } from '../admission/gate.ts'
 import { type Answer, errorAnswer, errorFrame } from '../surface/answer.ts'
@@ -13,6 +13,11 @@ import type { Exchange, PathPorts } from './ports.ts'
 const mostTries = 3
 /** What the log and the metrics call a request whose client left; never sent. */
 const clientLeft = 499
+
+/** Of a stream without bytes, before its client hears a comment: some clients give up after 20 s. */
+const pingMs = 10_000
+const ping = new TextEncoder().encode(': ping\n')
+const lineFeed = 0x0a
 
 /** W3C's, as it is; other values are not passed on. */
 const traceparent = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/
@@ -50,8 +55,13 @@ export class ChatRun implements AttemptOwner {
   #hold: Hold | null = null
   #attempt: Attempt | null = null
   readonly #tried: string[] = []
-  /** The client has the status and the first bytes of a stream. */
+  /** The client has the status of a stream, and bytes, were it comments only. */
   #begun = false
+  #quietMs = 0
+  /** The client takes what is written. */
+  #takes = true
+  /** What the client has ends with a whole line, so that another may follow. */
+  #atLineStart = true
   #over = false
 
   constructor(
@@ -72,8 +82,18 @@ export class ChatRun implements AttemptOwner {
   start(): void {
     const { bodyLimitBytes, buffers } = this.#ports
     this.#exchange.onGone(() => this.#finish(clientLeft))
-    this.#exchange.onDrain(() => this.#attempt?.resume())
+    this.#exchange.onDrain(() => {
+      this.#takes = true
+      this.#attempt?.resume()
+    })
     this.#upload = collectBody(this.#exchange, bodyLimitBytes, buffers, (it) => this.#received(it))
+  }
+
+  /** Called every now and then: the client of a stream is told that it is waited for. */
+  tend(elapsedMs: number): void {
+    if (!this.#chat?.stream || this.#attempt === null) return
+    this.#quietMs += elapsedMs
+    if (this.#quietMs >= pingMs && this.#takes && this.#atLineStart) this.#send(ping)
   }
 
   /** This process ends, and the request with it; the client is told to try again. */
@@ -156,9 +176,18 @@ export class ChatRun implements AttemptOwner {
   }
 
   pass(chunk: Uint8Array): boolean {
-    if (this.#begun) return this.#exchange.write(chunk)
-    this.#begun = true
-    return this.#exchange.begin(200, [...streamHeaders, this.#idHeader], chunk)
+    this.#atLineStart = chunk[chunk.length - 1] === lineFeed
+    return this.#send(chunk)
+  }
+
+  #send(chunk: Uint8Array): boolean {
+    this.#quietMs = 0
+    if (this.#begun) this.#takes = this.#exchange.write(chunk)
+    else {
+      this.#begun = true
+      this.#takes = this.#exchange.begin(200, [...streamHeaders, this.#idHeader], chunk)
+    }
+    return this.#takes
   }
 
   keep(bytes: number): boolean {
@@ -184,7 +213,8 @@ export class ChatRun implements AttemptOwner {
     const details = { model, seconds: Math.round(waitedMs / 1000), problem: 'no JSON' }
     const error = failure(codes[why], details)
     const elsewhere = why === 'unreachable' || why === 'broke-off'
-    if (this.#begun || !elsewhere) this.#refuse(error)
+    const hasContent = this.#begun && this.#attempt?.isAnswering
+    if (hasContent || !elsewhere) this.#refuse(error)
     // a kept connection that the engine was just closing breaks off too: where there is no other replica, once more
     else this.#tryNext(errorAnswer(error), why === 'broke-off' && this.#tried.length === 1)
   }
@@ -192,17 +222,17 @@ export class ChatRun implements AttemptOwner {
   // ── its end ──
 
   #refuse(error: Failure, param: string | null = null): void {
-    if (!this.#begun) {
-      this.#answer(errorAnswer(error, param))
-      return
-    }
-    this.#exchange.write(errorFrame(error))
-    this.#exchange.end(this.#ports.ending)
-    this.#finish(catalogue[error.code].status)
+    this.#answer(errorAnswer(error, param))
   }
 
-  #answer({ status, headers, body }: Answer): void {
-    this.#exchange.send(status, [...headers, this.#idHeader], body, this.#ports.ending)
+  /** Where a stream has begun, an error. */
+  #answer(answer: Answer): void {
+    const { status, headers, body } = answer
+    const { ending } = this.#ports
+    if (this.#begun) {
+      this.#exchange.write(errorFrame(answer, this.#atLineStart))
+      this.#exchange.end(ending)
+    } else this.#exchange.send(status, [...headers, this.#idHeader], body, ending)
     this.#finish(status)
   }
 

@@ -14,6 +14,8 @@ import type { Exchange, PathPorts } from './ports.ts'
 
 export interface Path {
   handle(exchange: Exchange): void
+  /** To be called about once a second, with the time since the last call. */
+  tend(elapsedMs: number): void
   /** Ends the chats that still run, each with an error. */
   breakOff(): void
   /** Chats that run. */
@@ -79,6 +81,9 @@ export function createPath(ports: PathPorts): Path {
 
   return {
     handle,
+    tend(elapsedMs) {
+      for (const run of runs) run.tend(elapsedMs)
+    },
     breakOff() {
       for (const run of [...runs]) run.breakOff()
     },

@@ -17,8 +17,9 @@ export function errorAnswer(error: Failure, param: string | null = null): Answer
   }
 }
 
-/** What a stream that has begun ends with instead of `[DONE]`. */
-export const errorFrame = (error: Failure): string => `data: ${errorAnswer(error).body}\n\n`
+/** What a stream that has begun ends with instead of `[DONE]`; an event that broke off is ended before it. */
+export const errorFrame = ({ body }: Answer, atLineStart: boolean): string =>
+  `${atLineStart ? '\n' : '\n\n'}data: ${body}\n\n`
 
 export type ListedModel = { model: string; created: number }
 
