@@ -23,6 +23,7 @@ const leaderConfigSchema = z.strictObject({
       lengthMs: ms.default(15_000),
       /** A tenth of the length: so much may the rates of two clocks differ. */
       guardMs: ms.default(1500),
+      /** Several tries before the lease lapses, each of which may take 1500 ms. */
       renewMs: ms.default(2500),
     })
     .refine((it) => it.lengthMs - it.guardMs > it.renewMs + 1500, {

@@ -38,10 +38,11 @@ const routerConfigSchema = z.strictObject({
     .prefault({}),
   timeouts: z
     .strictObject({
+      /** To an engine on the same network, which takes a millisecond; one that is gone costs so much of a request's time. */
       connectMs: ms.default(2000),
       /** Of an answer: a long prompt on a slow machine, behind others, takes minutes. */
       firstByteMs: ms.default(600_000),
-      /** Between chunks of an answer, once it has begun. */
+      /** Between chunks of an answer, once it has begun: the slowest engines make a token in seconds. */
       idleMs: ms.default(120_000),
     })
     .prefault({}),

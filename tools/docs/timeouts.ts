@@ -6,8 +6,8 @@ import ts from 'typescript'
 export type Wait = { name: string; path: string; value: string; reason: string }
 
 /**
- * The waits of one source: constants, and fields of constants at the top of the file, whose names end
- * in `Ms` and whose values are numbers.
+ * The waits of one source: constants, fields of constants at the top of the file, and defaults of
+ * settings, whose names end in `Ms` and whose values are numbers or a formula.
  */
 export function waitsIn(path: string): Wait[] {
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2023, true)
@@ -40,17 +40,32 @@ const isConst = (node: ts.VariableDeclaration) => (node.parent.flags & ts.NodeFl
 function isWait(node: Constant, top: boolean): boolean {
   if (!/(Ms|[dD]eadline)$/.test(node.name.getText())) return false
   if (product(node.initializer) !== undefined) return top || ts.isVariableDeclaration(node)
-  return top && ts.isVariableDeclaration(node) && ts.isBinaryExpression(node.initializer)
+  const isFormula = ts.isBinaryExpression(formula(node.initializer))
+  return (
+    top && isFormula && (ts.isVariableDeclaration(node) || /WithinMs$/.test(node.name.getText()))
+  )
 }
 
-/** The number that a literal or a product of literals makes. */
+/** What a deadline that is made from something is made by; else the expression itself. */
+const formula = (node: ts.Expression): ts.Node =>
+  ts.isArrowFunction(node) && ts.isPropertyAssignment(node.parent) ? node.body : node
+
+/** The default of a setting in a schema: `ms.default(2000)`. */
+function defaultIn(node: ts.Expression): ts.Expression | undefined {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression))
+    return undefined
+  return node.expression.name.text === 'default' ? node.arguments[0] : undefined
+}
+
+/** The number that a literal or a product of literals makes, also as the default of a setting. */
 function product(node: ts.Expression): number | undefined {
-  const text = node.getText()
+  const text = (defaultIn(node) ?? node).getText()
   if (!/^[\d_]+( \* [\d_]+)*$/.test(text)) return undefined
   return text.split(' * ').reduce((all, factor) => all * Number(factor.replaceAll('_', '')), 1)
 }
 
-const shown = (node: ts.Expression) => String(product(node) ?? `\`${node.getText()}\``)
+const shown = (node: ts.Expression) =>
+  `${product(node) ?? `\`${formula(node).getText()}\``}${defaultIn(node) ? ', a setting' : ''}`
 
 /** What holds the list or object in which a field stands: one comment may speak for all of it. */
 const listOf = (field: ts.Node) =>
@@ -96,6 +111,7 @@ export function timeoutsPage(paths: readonly string[]): string {
 
 Every wait of llmgw ends, and each constant below ends or paces one. The reason is the comment that
 stands beside it. Values are milliseconds; what is made from others is shown as the source has it.
+A setting is one of the program in that file; the value is its default.
 
 | constant | file | ms | reason |
 | --- | --- | --- | --- |

@@ -8,8 +8,8 @@ export const sourceSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('index'),
     /** A package of a Python index, fetched by `pip download --require-hashes`. */
-    package: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/),
-    version: z.string().regex(/^[A-Za-z0-9._+!-]{1,60}$/),
+    package: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/),
+    version: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+!-]{0,59}$/),
     /** Digests of the distribution files that are acceptable. */
     sha256: z.array(sha256Schema).min(1).max(8),
     /** Of what is fetched, where it is known: for room on the disk and the time left. */

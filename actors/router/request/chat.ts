@@ -11,6 +11,8 @@ import type { Exchange, PathPorts } from './ports.ts'
 
 /** Replicas that one request is sent to at most. */
 const mostTries = 3
+/** Of a name that nobody has, so much is repeated: it may be as long as a body. */
+const shownNameLength = 200
 /** What the log and the metrics call a request whose client left; never sent. */
 const clientLeft = 499
 
@@ -118,7 +120,8 @@ export class ChatRun implements AttemptOwner {
     }
     const { model } = read.chat
     if (!this.#ports.table.current.models.has(model)) {
-      this.#refuse(failure('LLMGW_MODEL_NOT_FOUND', { model }), 'model')
+      const shown = model.slice(0, shownNameLength)
+      this.#refuse(failure('LLMGW_MODEL_NOT_FOUND', { model: shown }), 'model')
       return
     }
     this.#chat = read.chat

@@ -40,6 +40,8 @@ export const programNames: readonly { unit: string; program: string }[] = [
 const storeHost = '127.0.0.1'
 /** After its first signal, a program that does not end is killed. */
 const killAfterMs = 15_000
+/** For a nats-server that prints its version; it does so within milliseconds. */
+const versionWithinMs = 5_000
 /** How long routers let running requests end. */
 const drainMs = 5_000
 
@@ -90,7 +92,7 @@ export async function natsServer(
   { say, signal }: { say: Say; signal: AbortSignal },
 ): Promise<string> {
   for (const candidate of configured === undefined ? ['nats-server'] : [configured]) {
-    const asked = await execa(candidate, ['--version'], { reject: false, timeout: 5_000 })
+    const asked = await execa(candidate, ['--version'], { reject: false, timeout: versionWithinMs })
     if (asked.failed && configured !== undefined) {
       throw new LlmgwError('LLMGW_TOOL_MISSING', {
         tool: candidate,

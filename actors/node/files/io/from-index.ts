@@ -13,6 +13,8 @@ type Options = {
   signal?: AbortSignal | undefined
 }
 
+/** For pip, after it was told to end. */
+const killAfterMs = 2000
 /** Between looks at what pip has written. */
 const pollMs = 500
 
@@ -35,7 +37,7 @@ export async function fromIndex(
       env: { TMPDIR: dir, PIP_DISABLE_PIP_VERSION_CHECK: '1', PIP_NO_INPUT: '1', LC_ALL: 'C' },
       stdin: 'ignore',
       maxBuffer: 1024 * 1024,
-      forceKillAfterDelay: 2000,
+      forceKillAfterDelay: killAfterMs,
       ...(signal && { cancelSignal: signal }),
     })
   } catch (error) {

@@ -23,6 +23,8 @@ type WheelForm = Extract<InstallForm, { form: 'python' }>
 /** uv's, on the disk of the environment so that files are linked; gone after each install. */
 const cacheName = '.uv-cache'
 
+/** For uv, after it was told to end. */
+const killAfterMs = 2000
 /** For uv, which unpacks about a hundred megabytes: minutes on a slow disk. */
 const unpackWithinMs = 600_000
 
@@ -93,7 +95,7 @@ async function make(home: string, wheel: Artifact, context: Context): Promise<vo
         stdin: 'ignore',
         timeout: unpackWithinMs,
         cancelSignal: signal,
-        forceKillAfterDelay: 2000,
+        forceKillAfterDelay: killAfterMs,
       })
     } catch (error) {
       throw error instanceof ExecaError && !error.isCanceled ? told(error, args) : error
