@@ -94,7 +94,10 @@ runProgram({
         const report: RouterReport = { kind: 'router', router: name, boot, pid, holds, revision }
         bus.publish(subjects.hb(name), report)
       },
-      mirror: (owner) => mirrorSpec('mirror', natsMirrorPorts(bus, buckets.route), owner),
+      mirror: (owner) => {
+        const warn = (problem: string): void => log.warn({ problem }, 'the table is not kept up')
+        return mirrorSpec('mirror', natsMirrorPorts(bus, buckets.route, warn), owner)
+      },
     })
     bridge({
       bus,

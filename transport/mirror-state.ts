@@ -28,6 +28,8 @@ export type MirrorEffect =
   | { do: 'look'; attempt: number }
   | { do: 'wait'; attempt: number; delayMs: number }
   | { do: 'tell'; event: MirrorEvent }
+  /** Says once why the bucket cannot be followed. */
+  | { do: 'warn'; reason: string }
 
 /** How far the owner has been told, and the highest revision that the server named at the last look. */
 type Known = { created: string; seen: number; noted: number }
@@ -35,10 +37,13 @@ type Known = { created: string; seen: number; noted: number }
 /**
  * listing ──listed──► watching ──deaf, made again, reconnected──► listing
  *    └──ended: after a delay──┘ ◄──────────────ended──────────────────┘
+ *
+ * `trouble` is what was last said to be wrong; a list or a look that succeeds ends it.
  */
-export type MirrorState =
+export type MirrorState = { trouble?: string } & (
   | { phase: 'listing'; attempt: number; known: Known | null }
   | { phase: 'watching'; attempt: number; known: Known }
+)
 
 /** Between two looks at the bucket: a deaf watch is found within two of them. */
 export const lookMs = 3000
@@ -66,11 +71,13 @@ export function transition(
     case 'changed':
       return changed(state, message.entry, message.deleted)
     case 'ended':
-      return retry(state)
+      return troubled(retry(state), state.trouble, message.reason)
     case 'looked':
       return looked(state, message.created, message.last)
-    case 'unseen':
-      return [state, [{ do: 'wait', attempt, delayMs: lookMs }]]
+    case 'unseen': {
+      const wait: MirrorEffect = { do: 'wait', attempt, delayMs: lookMs }
+      return troubled([state, [wait]], state.trouble, message.reason)
+    }
     default:
       return assertNever(message)
   }
@@ -87,6 +94,15 @@ function retry({ attempt, known }: MirrorState): Step<MirrorState, MirrorEffect>
     { phase: 'listing', attempt: next, known },
     [{ do: 'wait', attempt: next, delayMs: retryMs }],
   ]
+}
+
+function troubled(
+  [next, effects]: Step<MirrorState, MirrorEffect>,
+  before: string | undefined,
+  reason: string,
+): Step<MirrorState, MirrorEffect> {
+  const said: MirrorEffect[] = reason === before ? [] : [{ do: 'warn', reason }]
+  return [{ ...next, trouble: reason }, [...effects, ...said]]
 }
 
 function listed(

@@ -26,12 +26,13 @@ export interface MirrorPorts {
   /** When the bucket was made, and its highest revision. */
   look(): Promise<{ created: string; last: number }>
   onReconnect(listener: () => void): () => void
+  warn(reason: string): void
 }
 
 /**
  * Tells `owner` all entries once it has them, then each change, and all of them again whenever
  * some may have been missed; no change older than one already told. Until the bucket is there it
- * tells nothing and goes on trying.
+ * tells nothing and goes on trying; why, it warns of once.
  */
 const mirror = (
   ports: MirrorPorts,
@@ -75,6 +76,8 @@ const mirror = (
           return self.after(effect.delayMs, { type: 'due', attempt: effect.attempt })
         case 'tell':
           return owner(effect.event)
+        case 'warn':
+          return ports.warn(effect.reason)
       }
     },
     async stopped() {
@@ -101,10 +104,15 @@ export const mirrorSpec = (
   stopMs: 1000,
 })
 
-/** A bucket of JetStream, by its name without the stream's prefix. */
-export const natsMirrorPorts = (bus: NatsBus, bucket: string): MirrorPorts => {
+/** A bucket of JetStream, by its name without the stream's prefix; `warn` hears why it cannot be followed. */
+export const natsMirrorPorts = (
+  bus: NatsBus,
+  bucket: string,
+  warn: (reason: string) => void,
+): MirrorPorts => {
   const jet = openJetStream(bus)
   return {
+    warn,
     watch: (on) =>
       jet.watch(bucket, {
         listed: (entries, revision, created) => on.listed(entries.map(toEntry), revision, created),

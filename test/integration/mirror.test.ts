@@ -60,7 +60,13 @@ async function setUp(t: Test, nats: TestNats) {
   const router = await join(t, nats, 'router', 'r1')
   const owner = new Owner()
   const system = startSystem({ clock: systemClock })
-  system.spawn(mirrorSpec('routes', natsMirrorPorts(router, 'llmgw_route'), owner.hear))
+  system.spawn(
+    mirrorSpec(
+      'routes',
+      natsMirrorPorts(router, 'llmgw_route', (it) => t.comment(it)),
+      owner.hear,
+    ),
+  )
   t.teardown(() => system.stop())
   const store = openStore(leader)
   const manager = await jetstreamManager(leader.connection)

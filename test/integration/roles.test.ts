@@ -183,7 +183,7 @@ t.test('routers read their bucket with the rights that they have', async (t) => 
   await store.route.takeFence(1)
   await store.route.put('route.r1', { a: 1 })
   const read = async (bus: NatsBus, bucket: string): Promise<string> => {
-    const ports = natsMirrorPorts(bus, bucket)
+    const ports = natsMirrorPorts(bus, bucket, () => undefined)
     await ports.look()
     return new Promise((resolve) => {
       const watching = ports.watch({

@@ -179,6 +179,12 @@ t.test('sizes are bounded', async (t) => {
     t.match(await thrown(client.chat.completions.create({ ...chat, messages })), { status: 413 })
   })
 
+  await t.test('a name that nobody has is not repeated whole', async (t) => {
+    const { status, text } = await ask(router.url, { fields: { model: 'x'.repeat(1 << 20) } })
+    t.equal(status, 404)
+    t.ok(text.length < 1000, `${text.length} bytes`)
+  })
+
   await t.test('one without a declared length too', async (t) => {
     let sent = 0
     const body = new ReadableStream({

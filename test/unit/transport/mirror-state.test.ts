@@ -66,6 +66,24 @@ t.test('a list older than what was told is not told, and tried again', async (t)
   t.match(told(after(relisting, listed(9, 'second')).effects), [{ type: 'listed' }])
 })
 
+t.test('why it cannot be followed is warned of once, until it can again', async (t) => {
+  const warned = (state: MirrorState, ...messages: MirrorMessage[]) =>
+    after(state, ...messages).effects.flatMap((it) => (it.do === 'warn' ? [it.reason] : []))
+  const ended = (attempt: number, reason: string): MirrorMessage => ({
+    type: 'ended',
+    attempt,
+    reason,
+  })
+  t.same(warned(listing, ended(2, 'no bucket'), ended(3, 'no bucket')), ['no bucket'])
+  t.same(warned(watching, ended(2, 'deaf'), listed(11, 'first', 3), ended(3, 'deaf')), [
+    'deaf',
+    'deaf',
+  ])
+  const unseen: MirrorMessage = { type: 'unseen', attempt: 2, reason: 'away' }
+  const looked: MirrorMessage = { type: 'looked', attempt: 2, created: 'first', last: 10 }
+  t.same(warned(watching, unseen, unseen, looked, unseen), ['away', 'away'])
+})
+
 t.test('changes are told once, in order, and never an older one', async (t) => {
   const changed = (key: string, revision: number, deleted = false): MirrorMessage => ({
     type: 'changed',
@@ -98,10 +116,13 @@ t.test('a look is taken when due, and noted', async (t) => {
   })
 })
 
-t.test('a look that fails changes nothing', async (t) => {
+t.test('a look that fails changes nothing of what is known', async (t) => {
   t.strictSame(after(watching, { type: 'unseen', attempt: 2, reason: 'timeout' }), {
-    state: watching,
-    effects: [{ do: 'wait', attempt: 2, delayMs: lookMs }],
+    state: { ...watching, trouble: 'timeout' },
+    effects: [
+      { do: 'wait', attempt: 2, delayMs: lookMs },
+      { do: 'warn', reason: 'timeout' },
+    ],
   })
 })
 
@@ -130,7 +151,7 @@ t.test('after a reconnect it lists anew, whatever it does', async (t) => {
 t.test('a watch that ended is tried again after a while', async (t) => {
   for (const state of [listing, watching]) {
     const ended = after(state, { type: 'ended', attempt: 2, reason: 'no bucket' })
-    t.strictSame(ended.effects, [{ do: 'wait', attempt: 3, delayMs: retryMs }])
+    t.strictSame(ended.effects[0], { do: 'wait', attempt: 3, delayMs: retryMs })
     t.strictSame(after(ended.state, { type: 'due', attempt: 3 }).effects, [
       { do: 'watch', attempt: 3 },
     ])

@@ -19,6 +19,7 @@ function setUp({ accepts = true, look }: { accepts?: boolean; look?: MirrorPorts
       log.push('watch')
       return { stop: () => log.push('stop') }
     },
+    warn: (reason) => log.push(`warn ${reason}`),
     look: look ?? (async () => ({ created: 'c', last: 7 })),
     onReconnect(listener) {
       log.push('attend')
@@ -83,8 +84,18 @@ t.test(
     behaviour.perform({ do: 'wait', attempt: 1, delayMs: 9 }, self)
     const event: MirrorEvent = { type: 'put', entry }
     behaviour.perform({ do: 'tell', event }, self)
+    behaviour.perform({ do: 'warn', reason: 'why' }, self)
     t.strictSame(heard, [event])
     await behaviour.stopped?.({ phase: 'listing', attempt: 1, known: null })
-    t.strictSame(log, ['attend', 'unattend', 'attend', 'watch', 'due after 9', 'stop', 'unattend'])
+    t.strictSame(log, [
+      'attend',
+      'unattend',
+      'attend',
+      'watch',
+      'due after 9',
+      'warn why',
+      'stop',
+      'unattend',
+    ])
   },
 )
