@@ -167,7 +167,7 @@ function choose(
   usableCores: number,
 ): { contextTokens: number; slots: number; cores: number } {
   return {
-    contextTokens: profile.contextTokens ?? Math.min(header.trainContextTokens || 4096, 4096),
+    contextTokens: profile.contextTokens ?? Math.min(header.trainContextTokens ?? 4096, 4096),
     slots: profile.slots ?? 4,
     cores: profile.cores ?? Math.max(1, Math.floor(usableCores) - 1),
   }

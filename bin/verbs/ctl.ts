@@ -272,7 +272,7 @@ const modelText = ({ definition, header, memoryBytes, ready, reason }: ModelView
     `model     ${definition.name}`,
     `engine    ${definition.engine}`,
     `file      ${definition.artifact.fileName}, ${definition.artifact.licence}`,
-    `header    ${header === null ? 'not read yet' : `${header.architecture}, ${count(header.layers, 'layer')}, trained for ${header.trainContextTokens} tokens`}`,
+    `header    ${header === null ? 'not read yet' : `${header.architecture}, ${count(header.layers, 'layer')}, trained for ${header.trainContextTokens ?? 'an unknown number of'} tokens`}`,
     `memory    ${memoryBytes === null ? 'not known yet' : size(memoryBytes)} a replica`,
     `replicas  ${ready} ready of ${definition.replicas} wanted${reason === null ? '' : `: ${reason}`}`,
   ].join('\n')

@@ -18,8 +18,8 @@ export const headerSchema = z.strictObject({
   keyLength: count,
   valueLength: count,
   vocabulary: count,
-  /** Longest context that the model was trained for, in tokens. */
-  trainContextTokens: count,
+  /** Longest context that the model was trained for, in tokens; null where the file does not say. */
+  trainContextTokens: count.nullable(),
 })
 export type Header = z.infer<typeof headerSchema>
 

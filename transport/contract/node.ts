@@ -52,7 +52,8 @@ export type ShardStatus = z.infer<typeof shardStatusSchema>
 export const nodeFileSchema = z.object({
   /** `fileKey` of its artifact. */
   key: z.string().max(300),
-  sizeBytes: z.number().nonnegative(),
+  /** Null where it could not be had. */
+  sizeBytes: z.number().nonnegative().nullable(),
   sha256: z.string().max(64).nullable(),
   header: headerSchema.nullable(),
   failure: failureSchema.nullable(),

@@ -109,7 +109,7 @@ function report(state: Ready, message: Extract<Command, { type: 'report' }>): St
   )
   if (report.seq === heard.seq + 1) return [next, told]
   // a report is missing, and with it perhaps a change of files or installs
-  const [asking, asks] = ask(next as Ready, report, at)
+  const [asking, asks] = ask(next, report, at)
   return [asking, [...told, ...asks]]
 }
 

@@ -51,7 +51,7 @@ export function headerOf(
     keyLength: at(number, 'attention.key_length') ?? headLength,
     valueLength: at(number, 'attention.value_length') ?? headLength,
     vocabulary: at(number, 'vocab_size') ?? (Array.isArray(tokens) ? tokens.length : 0),
-    trainContextTokens: at(number, 'context_length') ?? 0,
+    trainContextTokens: at(number, 'context_length') ?? null,
   })
   return header.success
     ? { ok: true, header: header.data }

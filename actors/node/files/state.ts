@@ -120,7 +120,7 @@ function settle(state: Open, job: Job, end: End): Step<State, Effect> {
 
 function fileAfter(end: End): NodeFile {
   if (end.type === 'failed') {
-    return { key: end.key, sizeBytes: 0, sha256: null, header: null, failure: end.failure }
+    return { key: end.key, sizeBytes: null, sha256: null, header: null, failure: end.failure }
   }
   const { key, sizeBytes, sha256, header } = end.file
   return { key, sizeBytes, sha256, header, failure: null }

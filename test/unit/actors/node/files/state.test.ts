@@ -95,7 +95,7 @@ t.test('ND7: the end is told to all that asked, and the list with the file', asy
 
 t.test('a failure is told and stands in the list until a later fetch succeeds', async (t) => {
   const [state, effects] = after(scanned, ask(one), missed(1))
-  const absent: NodeFile = { ...listed, sizeBytes: 0, failure: broken }
+  const absent: NodeFile = { ...listed, sizeBytes: null, failure: broken }
   t.same(effects, [told(one, { type: 'failed', failure: broken }), changed(old, absent)])
   const [again, begun] = transition(state, ask(two))
   t.same(begun, [{ do: 'fetch', key, attempt: 2, artifact }])
