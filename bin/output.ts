@@ -77,7 +77,7 @@ export function tail(progress: Progress | null): string {
     ...(bytesPerSecond === null ? [] : [`${size(bytesPerSecond)}/s`]),
     ...(totalBytes === null || !bytesPerSecond
       ? []
-      : [`${duration((1000 * (totalBytes - doneBytes)) / bytesPerSecond)} left`]),
+      : [`${duration((1000 * Math.max(0, totalBytes - doneBytes)) / bytesPerSecond)} left`]),
   ]
   return ` (${parts.join(', ')})`
 }

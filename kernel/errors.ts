@@ -1,4 +1,5 @@
 // The one catalogue of errors: code, HTTP status, whether to retry, OpenAI's type and code, and the text.
+// As long as there are errors: each code once, in one place.
 
 type Entry = {
   /** HTTP status at the endpoint; 500 where the error never reaches it. */

@@ -1,4 +1,5 @@
 // Messages between programs over NATS: requests, publications and subscriptions in envelopes.
+// Longer than most: the one file that makes and holds the client's connection.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import {

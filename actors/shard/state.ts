@@ -1,4 +1,5 @@
 // Decides how one replica's engine is found again, installed, started, watched, restarted and ended.
+// Longer than most: what each phase makes of a message is read against the other phases.
 import { assertNever } from '../../kernel/assert.ts'
 import { stay } from '../../kernel/step.ts'
 import type { Event as ProcessEvent } from '../process/protocol.ts'

@@ -1,4 +1,5 @@
 // Who leads: a lease by compare-and-set and observed silence, in which no clock is compared with another machine's.
+// Longer than most: that at most one leads is only seen with all phases side by side.
 import { type Step, stay } from '../../../kernel/step.ts'
 import type { Instant, LeaseRecord, Message, Sight } from './protocol.ts'
 

@@ -47,6 +47,7 @@ t.test('progress tells bytes, rate and time left as far as they are known', asyn
   t.equal(tail(it), ' (1.0 MiB of 3.0 MiB, 1.0 MiB/s, 2.0 s left)')
   t.equal(tail({ ...it, totalBytes: null }), ' (1.0 MiB, 1.0 MiB/s)')
   t.equal(tail({ ...it, bytesPerSecond: null }), ' (1.0 MiB of 3.0 MiB)')
+  t.match(tail({ ...it, totalBytes: 1 }), / 0\.0 s left\)$/, 'more than was announced')
   t.equal(tail({ ...it, doneBytes: null }), '')
   t.equal(tail(null), '')
 })
