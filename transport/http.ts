@@ -30,7 +30,7 @@ export class HttpExchange {
   /** For more of the upload, or for what was written to be taken. */
   #waits = false
   #waitedMs = 0
-  #ending: { close: boolean } | null = null
+  #ending = false
   #status = 0
   #headers: Headers = []
   #chunk: string | Uint8Array = ''
@@ -79,7 +79,7 @@ export class HttpExchange {
       this.#response.cork(nothing) // sends what is left of that write, which nothing else does before the next one
       this.#taken = true
       this.#waits = false
-      if (this.#ending) this.#endNow(this.#ending.close)
+      if (this.#ending) this.#endNow()
       else if (this.#open) listener()
       return true
     })
@@ -115,12 +115,12 @@ export class HttpExchange {
     return this.#taken
   }
 
-  /** The regular end of a streamed answer, once the client has taken it; `close` also ends the connection. */
-  end(close = false): void {
+  /** The regular end of a streamed answer, once the client has taken it. */
+  end(): void {
     if (!this.#open) return
     this.#open = false
-    if (this.#taken) this.#endNow(close)
-    else this.#ending = { close }
+    this.#ending = true
+    if (this.#taken) this.#endNow()
   }
 
   /** Called every `tendMs` while the client may fall silent. */
@@ -148,9 +148,11 @@ export class HttpExchange {
     this.#taken = this.#response.write(this.#chunk)
   }
 
-  #endNow(close: boolean): void {
+  // never with `true`: uWebSockets.js then writes the header `connection` into the body
+  #endNow(): void {
+    this.#ending = false
     this.#tended.delete(this)
-    this.#response.cork(() => this.#response.end('', close))
+    this.#response.cork(() => this.#response.end())
   }
 
   #writeHead(status: number, headers: Headers): void {

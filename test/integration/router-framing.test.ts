@@ -1,10 +1,11 @@
 // What a client gets of an engine's bytes: framing, UTF-8, pace, back-pressure (rows of the list of public bug reports).
+import { Agent, request as httpRequest } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import t from 'tap'
-import { ask, head, open, textOf } from '../support/chat-client.ts'
+import t, { type Test } from 'tap'
+import { ask, chatBody, head, open, textOf } from '../support/chat-client.ts'
 import type { Behaviour } from '../support/fake-engine/behaviour.ts'
 import { startFakeEngine } from '../support/fake-engine/engine.ts'
-import { startTestRouter } from '../support/router.ts'
+import { secret, startTestRouter } from '../support/router.ts'
 
 t.test('streams and joined answers', async (t) => {
   const engine = await startFakeEngine()
@@ -102,4 +103,51 @@ t.test('streams and joined answers', async (t) => {
     t.ok(bytes > 3000 * 65_536, 'and all of it arrives once it is read')
   })
   await router.quiet()
+})
+
+t.test('a stream that runs while the router ends', async (t) => {
+  const setUp = async (t: Test) => {
+    const engine = await startFakeEngine({ paceMs: 100 })
+    const router = await startTestRouter({ engines: { r1: engine.port } })
+    t.teardown(() => engine.close())
+    const agent = new Agent({ keepAlive: true })
+    const read = async (): Promise<string> => {
+      const request = httpRequest(`${router.url}/v1/chat/completions`, {
+        agent,
+        method: 'POST',
+        headers: { authorization: `Bearer ${secret}` },
+      })
+      request.end(chatBody({ stream: true }))
+      let text = ''
+      for await (const chunk of await head(request)) text += String(chunk)
+      return text
+    }
+    return { router, read }
+  }
+
+  await t.test(
+    'ends as a whole one, and so does one that its connection brings after it',
+    async (t) => {
+      const { router, read } = await setUp(t)
+      const first = read()
+      await delay(150)
+      const stopped = router.stop(5000)
+      t.match(await first, /\[DONE\]\n\n$/)
+      t.match(await read(), /\[DONE\]\n\n$/)
+      await stopped
+      await router.close()
+    },
+  )
+
+  await t.test(
+    'ends with an error frame once its time is over, and not by a broken frame',
+    async (t) => {
+      const { router, read } = await setUp(t)
+      const first = read()
+      await delay(150)
+      await router.stop(0)
+      t.match(await first, /data: \{"error":.*\}\n\n$/)
+      await router.close()
+    },
+  )
 })

@@ -28,7 +28,10 @@ export async function startEndpoint(
     async stop(drainMs) {
       server.stopListening()
       const until = performance.now() + drainMs
-      while (path.running > 0 && performance.now() < until) await delay(pollMs)
+      do {
+        while (path.running > 0 && performance.now() < until) await delay(pollMs)
+        await delay(lingerMs) // kept connections may bring more
+      } while (path.running > 0 && performance.now() < until)
       path.breakOff()
       clearInterval(tending)
       await delay(lingerMs)

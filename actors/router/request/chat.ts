@@ -188,7 +188,9 @@ export class ChatRun implements AttemptOwner {
     if (this.#begun) this.#takes = this.#exchange.write(chunk)
     else {
       this.#begun = true
-      this.#takes = this.#exchange.begin(200, [...streamHeaders, this.#idHeader], chunk)
+      const close = this.#ports.ending ? [['connection', 'close'] as const] : []
+      const headers = [...streamHeaders, this.#idHeader, ...close]
+      this.#takes = this.#exchange.begin(200, headers, chunk)
     }
     return this.#takes
   }
@@ -201,7 +203,7 @@ export class ChatRun implements AttemptOwner {
 
   ended(outcome: Outcome): void {
     if (outcome.how === 'streamed') {
-      this.#exchange.end(this.#ports.ending)
+      this.#exchange.end()
       this.#finish(200)
     } else if (outcome.how === 'failed') this.#failed(outcome)
     else if (outcome.how === 'refused' && outcome.elsewhere) {
@@ -231,11 +233,12 @@ export class ChatRun implements AttemptOwner {
   /** Where a stream has begun, an error. */
   #answer(answer: Answer): void {
     const { status, headers, body } = answer
-    const { ending } = this.#ports
     if (this.#begun) {
       this.#exchange.write(errorFrame(answer, this.#atLineStart))
-      this.#exchange.end(ending)
-    } else this.#exchange.send(status, [...headers, this.#idHeader], body, ending)
+      this.#exchange.end()
+    } else {
+      this.#exchange.send(status, [...headers, this.#idHeader], body, this.#ports.ending)
+    }
     this.#finish(status)
   }
 

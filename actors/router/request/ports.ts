@@ -23,7 +23,7 @@ export interface Exchange {
   begin(status: number, headers: Headers, chunk: Uint8Array): boolean
   /** False: the client is slower than this; wait for `onDrain`. */
   write(chunk: string | Uint8Array): boolean
-  end(close?: boolean): void
+  end(): void
 }
 
 /** Why a try at an engine came to nothing. */
