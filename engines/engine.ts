@@ -50,11 +50,28 @@ export interface Engine {
   readonly installs: readonly InstallForm[]
   /** Arguments after the program, and the whole environment but PATH, HOME, TMPDIR and LANG. Keys travel in the environment. */
   start(plan: StartPlan): { args: string[]; env: Record<string, string> }
-  readonly probes: { health: string; models: string; metrics: string | null }
+  readonly probes: {
+    health: string
+    models: string
+    metrics: string | null
+    progress: string | null
+  }
   /** Ready means that it is healthy and answers for its alias (EN5); `stranger`: somebody else answers on the port. */
   readiness(health: Probe, models: Probe, alias: string): Readiness
   /** Requests that it works on and that wait in it; null where it does not tell. */
   load(metrics: string): { running: number | null; waiting: number | null }
+  /** A number that is another after each step that it computes for anybody, while it reads a prompt too. Null where it does not tell. */
+  progress(page: string): number | null
+  /** How long progress may stand while requests run, for a file of `sizeBytes` computed on `cores`: its longest step, with a large reserve. Milliseconds. */
+  stalledAfterMs(sizeBytes: number, cores: number): number
+  /** A request for one token, made only where progress stands for too long. */
+  readonly token: {
+    path: string
+    body(alias: string): object
+    withinMs: number
+    /** The answer holds a token; anything else, an error too, does not. */
+    made(answer: Probe): boolean
+  }
   /** Memory for weights, KV cache, compute buffers and the process, in bytes; the formula names its source. */
   memoryBytes(header: Header, profile: { contextTokens: number; slots: number }): number
   /** Profile with what the definition left open chosen from the header and the machine's cores. */

@@ -20,6 +20,7 @@ def arguments():
     parser.add_argument("-t", "--threads", required=True, type=int)
     parser.add_argument("-c", "--ctx-size", required=True, type=int)
     parser.add_argument("-np", "--parallel", required=True, type=int)
+    parser.add_argument("-b", "--batch-size", required=True, type=int)
     parser.add_argument("-cram", "--cache-ram", required=True, type=int)
     parser.add_argument("--metrics", action="store_true")
     parser.add_argument("--no-ui", action="store_true")
@@ -37,6 +38,7 @@ def parameters(xllamacpp, args, key):
     params.cpuparams_batch.n_threads = args.threads
     params.n_ctx = args.ctx_size
     params.n_parallel = args.parallel
+    params.n_batch = args.batch_size
     params.cache_ram_mib = args.cache_ram
     params.endpoint_metrics = args.metrics
     params.ui = not args.no_ui

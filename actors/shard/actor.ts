@@ -28,6 +28,8 @@ export interface Ports extends Setting {
   probe(target: Target): Promise<Readiness>
   /** One look at a ready engine. Never fails. */
   measure(target: Target, pid: number): Promise<Measure>
+  /** Asks a ready engine for one token, with a deadline of its own; whether it came. Never fails. */
+  tryToken(target: Target): Promise<boolean>
   /** The last lines of the log without `key`, and whether somebody listens on the port. */
   examine(
     replica: string,
@@ -88,7 +90,13 @@ export const shard = (
           const { attempt, target, pid } = effect
           return void ports
             .measure(target, pid)
-            .then((measure) => self.tell({ type: 'measured', attempt, measure }))
+            .then((measure) => self.tell({ type: 'measured', attempt, at: self.now(), measure }))
+        }
+        case 'try': {
+          const { attempt, target } = effect
+          return void ports
+            .tryToken(target)
+            .then((token) => self.tell({ type: 'tried', attempt, at: self.now(), token }))
         }
         case 'examine': {
           const { attempt } = effect

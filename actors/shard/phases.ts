@@ -9,6 +9,7 @@ import type { Progress } from '../../transport/contract/node.ts'
 import type { FetchedFile } from '../node/files/protocol.ts'
 import type { ProcessSpec } from '../process/protocol.ts'
 import type { Loss } from './diagnosis.ts'
+import type { Pace } from './pace.ts'
 import type { Event, Fact, Saved, ShardSpec } from './protocol.ts'
 
 /** Restarts of an engine before its replica is failed. */
@@ -36,7 +37,7 @@ type Parts = {
   file: Pick<FetchedFile, 'path' | 'sizeBytes'>
 }
 /** An engine that runs. */
-export type Up = { pid: number; port: number; version: string }
+export type Up = { pid: number; port: number; version: string; fileBytes: number }
 type Phase<P extends string, D = unknown> = { phase: P } & Core & D
 
 /**
@@ -65,6 +66,7 @@ type Watched = {
   waiting: number | null
   compute: 'cpu' | 'gpu' | null
   misses: number
+  pace: Pace | null
 }
 
 export type Effect =
@@ -78,6 +80,8 @@ export type Effect =
   | { do: 'wait'; message: Extract<Fact, { type: 'due' | 'late' }>; delayMs: number }
   | { do: 'probe'; attempt: number; target: Target }
   | { do: 'measure'; attempt: number; target: Target; pid: number }
+  /** Asks a ready engine for one token. */
+  | { do: 'try'; attempt: number; target: Target }
   | { do: 'examine'; attempt: number; port: number | null; key: string }
   | { do: 'prove'; engine: string }
   | { do: 'refuse'; engine: string; reason: string }

@@ -41,7 +41,9 @@ export type Fact =
   | { type: 'due'; attempt: number }
   | { type: 'late'; attempt: number }
   | { type: 'probed'; attempt: number; readiness: Readiness }
-  | { type: 'measured'; attempt: number; measure: Measure }
+  | { type: 'measured'; attempt: number; at: number; measure: Measure }
+  /** Whether one token was made in time. */
+  | { type: 'tried'; attempt: number; at: number; token: boolean }
   | { type: 'examined'; attempt: number; at: number; lines: readonly string[]; portTaken: boolean }
   | { type: 'wiped' }
 
@@ -53,6 +55,8 @@ export type Measure = {
   answered: boolean
   running: number | null
   waiting: number | null
+  /** By its description: another number after each step that it computes. */
+  progress: number | null
   compute: 'cpu' | 'gpu' | null
 }
 

@@ -4,6 +4,7 @@ import { assertNever } from '../../kernel/assert.ts'
 import { stay } from '../../kernel/step.ts'
 import type { Event as ProcessEvent } from '../process/protocol.ts'
 import { diagnose } from './diagnosis.ts'
+import { paceAfter } from './pace.ts'
 import {
   core,
   crashed,
@@ -64,7 +65,9 @@ export function transition(setting: Setting, state: State, message: Message): Ne
     case 'probed':
       return probed(setting, state, message)
     case 'measured':
-      return measured(state, message)
+      return measured(setting, state, message)
+    case 'tried':
+      return tried(state, message)
     case 'examined':
       return examined(setting, state, message)
     case 'wiped':
@@ -89,7 +92,9 @@ function processSaid(setting: Setting, state: State, event: ProcessEvent): Next 
       if (state.phase === 'looking') return adopt(setting, state, event.pid)
       if (state.phase !== 'starting' || state.port === null) return stay(state)
       return load(setting, state, {
-        up: { pid: event.pid, port: state.port, version: state.version },
+        pid: event.pid,
+        port: state.port,
+        version: state.version,
         fileBytes: state.file.sizeBytes,
         adopted: false,
       })
@@ -122,8 +127,8 @@ function adopt(setting: Setting, state: Extract<State, { phase: 'looking' }>, pi
   const { saved, spec } = state
   const known = setting.engineOf(spec.engine) !== undefined
   if (saved === null || !same(saved.spec, spec) || !known) return stop(state, spec)
-  const up = { pid, port: saved.port, version: saved.engineVersion }
-  return load(setting, state, { up, fileBytes: saved.fileBytes, adopted: true })
+  const { port, engineVersion: version, fileBytes } = saved
+  return load(setting, state, { pid, port, version, fileBytes, adopted: true })
 }
 
 function engineSaid(state: State, { event, at }: Extract<Fact, { type: 'engine' }>): Next {
@@ -189,15 +194,11 @@ function reserved(
   return [{ ...state, port: place.port }, [{ do: 'launch', attempt, process, saved }]]
 }
 
-function load(
-  setting: Setting,
-  state: State,
-  { up, fileBytes, adopted }: { up: Up; fileBytes: number; adopted: boolean },
-): Next {
+function load(setting: Setting, state: State, up: Up & { adopted: boolean }): Next {
   const { attempt } = state
-  const delayMs = engineOf(setting, state).startWithinMs(fileBytes)
+  const delayMs = engineOf(setting, state).startWithinMs(up.fileBytes)
   return [
-    { phase: 'loading', ...core(state), ...up, adopted },
+    { phase: 'loading', ...core(state), ...up },
     [
       { do: 'wait', message: { type: 'late', attempt }, delayMs },
       { do: 'probe', attempt, target: targetOf(setting, state.spec, up.port) },
@@ -220,7 +221,7 @@ function probed(
   { readiness }: Extract<Fact, { type: 'probed' }>,
 ): Next {
   if (state.phase !== 'loading') return stay(state)
-  const { attempt, pid, port, version } = state
+  const { attempt, pid, port, version, fileBytes } = state
   switch (readiness) {
     case 'starting':
     case 'loading':
@@ -229,9 +230,10 @@ function probed(
       return fall(state, 'did not get its port: somebody else answers there', true)
     case 'ready': {
       const target = targetOf(setting, state.spec, port)
-      const watched = { running: null, waiting: null, compute: null, misses: 0 }
+      const up = { pid, port, version, fileBytes }
+      const watched = { running: null, waiting: null, compute: null, misses: 0, pace: null }
       return [
-        { phase: 'ready', ...core(state), portsTried: 0, pid, port, version, ...watched },
+        { phase: 'ready', ...core(state), portsTried: 0, ...up, ...watched },
         [
           { do: 'prove', engine: state.spec.engine },
           { do: 'measure', attempt, target, pid },
@@ -243,13 +245,47 @@ function probed(
   }
 }
 
-/** Unknown is null: what an engine does not tell keeps no older figure. */
-function measured(state: State, { measure }: Extract<Fact, { type: 'measured' }>): Next {
+/**
+ * Unknown is null: what an engine does not tell keeps no older figure. It is ended 1. where it leaves too many looks
+ * unanswered, 2. where its progress stood for too long, then no token came, and still nothing moves at the look after that.
+ */
+function measured(
+  setting: Setting,
+  state: State,
+  { measure, at }: Extract<Fact, { type: 'measured' }>,
+): Next {
   if (state.phase !== 'ready') return stay(state)
-  const { answered, ...figures } = measure
+  const { answered, running, waiting, compute } = measure
   const misses = answered ? 0 : state.misses + 1
   if (misses > missesAllowed) return fall(state, 'runs but does not answer its health check')
-  return [{ ...state, ...figures, misses }, [again(state.attempt, measureEveryMs)]]
+  const pace = paceAfter(state.pace, measure, at)
+  const next = { ...state, running, waiting, compute, misses, pace }
+  const look = again(state.attempt, measureEveryMs)
+  if (pace === null) return [next, [look]]
+  const stoodMs = at - pace.at
+  if (pace.probe === 'failed') {
+    const stood = `has made no progress with its requests for ${Math.round(stoodMs / 1000)} s`
+    return fall(state, `${stood} and then not one token when it was asked for one`)
+  }
+  const { fileBytes, port, spec } = state
+  const allowedMs = engineOf(setting, state).stalledAfterMs(fileBytes, spec.profile.cores)
+  if (pace.probe === 'asked' || stoodMs < allowedMs) return [next, [look]]
+  const attempt: Effect = {
+    do: 'try',
+    attempt: state.attempt,
+    target: targetOf(setting, spec, port),
+  }
+  return [{ ...next, pace: { ...pace, probe: 'asked' } }, [attempt, look]]
+}
+
+/** What got on meanwhile needs no token. A token counts as progress: the next one is not asked for before as long again. */
+function tried(state: State, { token, at }: Extract<Fact, { type: 'tried' }>): Next {
+  if (state.phase !== 'ready' || state.pace?.probe !== 'asked') return stay(state)
+  const { pace } = state
+  return stay({
+    ...state,
+    pace: token ? { ...pace, at, probe: 'none' } : { ...pace, probe: 'failed' },
+  })
 }
 
 const again = (attempt: number, delayMs: number): Effect => ({

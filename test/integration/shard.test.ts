@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { statOf } from '../../actors/process/io/identity.ts'
 import { readRun } from '../../actors/process/io/ports.ts'
+import type { Engine } from '../../engines/engine.ts'
+import { llamacpp } from '../../engines/llamacpp.ts'
 import type { ShardStatus } from '../../transport/contract/node.ts'
 import type { Life } from '../support/fake-llama.ts'
 import { eventually, temporaryFolder } from '../support/own-process.ts'
@@ -148,6 +150,61 @@ t.test('EN2: an agent that is killed finds its engine again: same pid, port and 
     lab.seen.slice(at).find((it) => it.phase === 'ready' && it.pid !== pid),
   )
   t.type(next.pid, 'number')
+})
+
+/** The engine with waits that a test can wait for. */
+const impatient = (): Engine => ({
+  ...llamacpp,
+  stalledAfterMs: () => 300,
+  token: { ...llamacpp.token, withinMs: 300 },
+})
+
+t.test(
+  'EN4: an engine that is healthy but computes nothing for its requests is replaced',
+  async (t) => {
+    const { dir, lifePath, live } = place(t)
+    const lab = startShard(dir, shardSpec('r1'), lifePath, impatient)
+    endAfter(t, lab)
+    const first = await phase(lab, 'ready')
+    await eventually('its counts', () => lab.seen.at(-1)?.running === 1)
+    live({ frozen: true })
+    t.equal((await fetch(`http://127.0.0.1:${first.port}/health`)).status, 200)
+    const { reason } = await phase(lab, 'restarting')
+    t.match(reason, /^The engine has made no progress with its requests for \d+ s and then not one/)
+    const at = lab.seen.length
+    live({})
+    const second = await phase(lab, 'ready', at)
+    t.equal(statOf(first.pid ?? 0), null, 'the wedged one is gone')
+    t.not(second.pid, first.pid)
+    t.equal(second.restarts, 1)
+  },
+)
+
+t.test('an engine whose progress stands but that makes the token is left alone', async (t) => {
+  const { dir, lifePath, live } = place(t)
+  live({ standing: true })
+  const lab = startShard(dir, shardSpec('r1'), lifePath, impatient)
+  endAfter(t, lab)
+  const { pid } = await phase(lab, 'ready')
+  const tokens = () => readFileSync(join(dir, 'r1/log'), 'utf8').match(/made one token/g)?.length
+  await eventually('two tokens', () => (tokens() ?? 0) >= 2, 10_000)
+  t.match(lab.seen.at(-1), { phase: 'ready', pid, restarts: 0 })
+})
+
+t.test('EN2: an adopted engine that computes nothing is replaced too', async (t) => {
+  const { dir, lifePath, live } = place(t)
+  const earlier = startShard(dir, shardSpec('r1'), lifePath)
+  const { pid } = await phase(earlier, 'ready')
+  await earlier.system.stop()
+  live({ frozen: true })
+  const lab = startShard(dir, shardSpec('r1'), lifePath, impatient)
+  endAfter(t, lab)
+  t.match(await phase(lab, 'ready'), { pid, restarts: 0 })
+  t.match((await phase(lab, 'restarting')).reason, /not one token/)
+  live({})
+  await eventually('another engine', () =>
+    lab.seen.find((it) => it.phase === 'ready' && it.pid !== pid),
+  )
 })
 
 t.test('a stop ends an engine that ignores SIGTERM, and leaves nothing', async (t) => {

@@ -12,10 +12,15 @@ export type Life = {
   /** Dies by this signal at once. */
   diesBy?: NodeJS.Signals
   ignoresTerm?: boolean
+  /** From the moment on that the file says so it computes nothing any more, while all else of it answers. */
+  frozen?: boolean
+  /** Likewise it makes tokens that its slots do not show. */
+  standing?: boolean
 }
 
 const [lifePath = '', ...rest] = process.argv.slice(2)
-const life: Life = existsSync(lifePath) ? JSON.parse(readFileSync(lifePath, 'utf8')) : {}
+const lifeNow = (): Life => (existsSync(lifePath) ? JSON.parse(readFileSync(lifePath, 'utf8')) : {})
+const life = lifeNow()
 const { values } = parseArgs({
   args: rest,
   strict: false,
@@ -32,6 +37,8 @@ if (life.ignoresTerm) process.on('SIGTERM', () => {})
 const readyAt = performance.now() + (life.loadMs ?? 0)
 const loading = { error: { message: 'Loading model', type: 'unavailable_error', code: 503 } }
 
+let steps = 0
+
 const server = createServer((request, response) => {
   const answer = (status: number, body: unknown): void => {
     response.writeHead(status, { 'content-type': 'application/json' })
@@ -45,6 +52,18 @@ const server = createServer((request, response) => {
   if (request.url === '/v1/models') return answer(200, { data: [{ id: values.alias }] })
   if (request.url === '/metrics') {
     return answer(200, 'llamacpp:requests_processing 1\nllamacpp:requests_deferred 0\n')
+  }
+  const { frozen, standing } = lifeNow()
+  if (request.url === '/slots') {
+    if (!frozen && !standing) steps += 1
+    return answer(200, [
+      { id: 0, id_task: 1, n_prompt_tokens_processed: 5, next_token: [{ n_decoded: steps }] },
+    ])
+  }
+  if (request.url === '/v1/completions') {
+    if (frozen) return
+    process.stderr.write('made one token\n')
+    return answer(200, { choices: [{ text: 'a' }], usage: { completion_tokens: 1 } })
   }
   answer(404, {})
 })

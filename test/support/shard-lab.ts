@@ -7,6 +7,7 @@ import { processKeeper } from '../../actors/process/actor.ts'
 import { processPorts } from '../../actors/process/io/ports.ts'
 import { shard } from '../../actors/shard/actor.ts'
 import { shardPorts } from '../../actors/shard/io/ports.ts'
+import type { Setting } from '../../actors/shard/phases.ts'
 import type { Message, ShardSpec } from '../../actors/shard/protocol.ts'
 import { engineByName } from '../../engines/index.ts'
 import type { Ref } from '../../kernel/actor.ts'
@@ -28,7 +29,12 @@ export type ShardLab = {
 }
 
 /** Starts an agent's part for one shard; `lifePath` is the fake engine's first argument. */
-export function startShard(dir: string, spec: ShardSpec, lifePath: string): ShardLab {
+export function startShard(
+  dir: string,
+  spec: ShardSpec,
+  lifePath: string,
+  engineOf: Setting['engineOf'] = engineByName,
+): ShardLab {
   const system = startSystem({ clock: systemClock })
   const [seen, verdicts, warnings]: [ShardStatus[], string[], string[]] = [[], [], []]
   const log = { warn: (_: object, text: string) => void warnings.push(text) }
@@ -36,7 +42,7 @@ export function startShard(dir: string, spec: ShardSpec, lifePath: string): Shar
   const ports = shardPorts({
     dir,
     host: '127.0.0.1',
-    engineOf: engineByName,
+    engineOf,
     path: '/usr/bin:/bin',
     log,
   })

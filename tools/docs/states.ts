@@ -43,13 +43,14 @@ function tables<S extends { phase: string }, M>(
   states: readonly S[],
   messages: (state: S) => Readonly<Record<string, M>>,
   step: (state: S, message: M) => Step<S, Effect>,
+  titleOf: (state: S) => string = ({ phase }) => phase,
 ): string {
   return states
     .map((state) => {
       const rows = rowsOf(state, messages(state), step)
         .map(({ message, next, effects }) => `| ${message} | ${next} | ${effects} |`)
         .join('\n')
-      return `### ${state.phase}\n\n| message | next phase | effects |\n| --- | --- | --- |\n${rows}\n`
+      return `### ${titleOf(state)}\n\n| message | next phase | effects |\n| --- | --- | --- |\n${rows}\n`
     })
     .join('\n')
 }
@@ -142,7 +143,7 @@ const shardMessages = ({ attempt }: ShardState): Record<string, ShardMessage> =>
   const progress = { what: '', doneBytes: null, totalBytes: null, bytesPerSecond: null }
   const at = { attempt, at: 0 }
   const seen = { ...at, lines: [], portTaken: false }
-  const measure = { answered: true, running: 0, waiting: 0, compute: null }
+  const measure = { answered: true, running: 1, waiting: 0, progress: 1, compute: null }
   const engine = (event: Extract<ShardMessage, { type: 'engine' }>['event']): ShardMessage => ({
     type: 'engine',
     ...at,
@@ -183,11 +184,20 @@ const shardMessages = ({ attempt }: ShardState): Record<string, ShardMessage> =>
     'probed: loading': { type: 'probed', attempt, readiness: 'loading' },
     'probed: ready': { type: 'probed', attempt, readiness: 'ready' },
     'probed: a stranger': { type: 'probed', attempt, readiness: 'stranger' },
-    measured: { type: 'measured', attempt, measure },
+    measured: { type: 'measured', ...at, measure },
+    'measured: stands for long': { type: 'measured', attempt, at: 1e9, measure },
+    'tried: a token': { type: 'tried', ...at, token: true },
+    'tried: none': { type: 'tried', ...at, token: false },
     'examined: crashed': { type: 'examined', ...seen },
     'examined: port taken': { type: 'examined', ...seen, portTaken: true },
     wiped: { type: 'wiped' },
   }
+}
+
+const titleOf = (state: ShardState): string => {
+  if (state.phase !== 'ready' || state.pace === null) return state.phase
+  const words = { none: '', asked: ', asked for a token', failed: ', no token came' }
+  return `ready${words[state.pace.probe]}`
 }
 
 /** `docs/shard.md`: the lifecycle of one replica's part on a node. */
@@ -206,7 +216,8 @@ export function shardPage(): string {
   const fetching = after(installing, 'engine ready')
   const starting = after(fetching, 'file done', 'place reserved')
   const loading = after(starting, 'process running')
-  const ready = after(loading, 'probed: ready')
+  const ready = after(loading, 'probed: ready', 'measured')
+  const asked = after(ready, 'measured: stands for long')
   const falling = after(loading, 'process lost')
   const states = [
     looking,
@@ -215,6 +226,8 @@ export function shardPage(): string {
     starting,
     loading,
     ready,
+    asked,
+    after(asked, 'tried: none'),
     falling,
     after(falling, 'examined: crashed'),
     after(starting, 'setback for good'),
@@ -234,6 +247,11 @@ definition with port and key (\`shard.json\`, 0600) beside the process's own rec
    environment of its own. The key is in that environment and in files of mode 0600, never in
    arguments or logs.
 3. It is ready when it is healthy and lists its model (EN5), and is looked at every second from then on.
+   Where it counts running requests and its progress stands for longer than its description allows for
+   a file of that size on that many cores, it is asked for one token. None within the deadline, and
+   still no progress at the next look: it is wedged, whatever its health check says, and is ended and
+   started again like one that crashed. An engine that gets on, or has nothing to do, is never asked: a
+   token costs what its slot had cached, and wakes a card that sleeps.
 4. A crash is examined: its last log lines say why. A port that somebody took is no crash; a reason
    that another try cannot change fails the replica at once; else the engine is started again after a
    growing delay, five times in ten minutes (EN4).
@@ -242,5 +260,5 @@ definition with port and key (\`shard.json\`, 0600) beside the process's own rec
 Reports call \`falling\` restarting. Messages that change nothing in a phase are left out; with every
 change the shard also tells its node the new status.
 
-${tables(states, shardMessages, step)}`
+${tables(states, shardMessages, step, titleOf)}`
 }

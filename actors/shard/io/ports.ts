@@ -5,7 +5,7 @@ import { present } from '../../../kernel/assert.ts'
 import { messageOf } from '../../../kernel/errors.ts'
 import type { Ports } from '../actor.ts'
 import type { Setting, Target } from '../phases.ts'
-import { measure, probe } from './ask-engine.ts'
+import { measure, probe, tryToken } from './ask-engine.ts'
 import { computeOf } from './compute.ts'
 import { type Log, lastLines, recall, save, wipe } from './folder.ts'
 import { freePort, isTaken } from './port.ts'
@@ -42,6 +42,7 @@ export function shardPorts(options: Options): Omit<Ports, 'files' | 'provision' 
     async measure(target, pid) {
       return { ...(await measure(engineAt(target), target)), compute: computeOf(pid) }
     },
+    tryToken: (target) => tryToken(engineAt(target), target),
     async examine(replica, { port, key }) {
       try {
         const portTaken = port !== null && (await isTaken(host, port))

@@ -57,6 +57,7 @@ t.test('EN6: a start carries the key in the environment only', async (t) => {
   t.equal(env['OMP_WAIT_POLICY'], 'passive')
   t.notMatch(args.join(' '), /secret/)
   t.match(args.join(' '), /--ctx-size 6144 --parallel 3/, 'the context of all slots')
+  t.match(args.join(' '), /--batch-size 512/, 'so that progress moves often')
   t.match(
     args.join(' '),
     /--model \/m\.gguf --alias smol --host 127\.0\.0\.1 --port 8081 --threads 1/,
@@ -73,6 +74,41 @@ t.test('EN17: running and waiting requests are read, and unknown is null', async
   t.same(llamacpp.load(metrics), { running: 2, waiting: 0 })
   t.same(llamacpp.load(''), { running: null, waiting: null })
   t.same(llamacpp.load('llamacpp:requests_processing nan'), { running: null, waiting: null })
+})
+
+t.test(
+  'progress is another number after each step of a prompt, each token, each request',
+  async (t) => {
+    const page = (id_task: number, processed: number, n_decoded: number): string =>
+      JSON.stringify([
+        { id: 0, is_processing: false }, // never used
+        { id: 1, id_task, n_prompt_tokens_processed: processed, next_token: [{ n_decoded }] },
+      ])
+    const seen = [page(7, 0, 0), page(7, 512, 0), page(7, 512, 1), page(9, 512, 1)]
+    t.equal(new Set(seen.map(llamacpp.progress)).size, 4)
+    t.equal(llamacpp.progress('[]'), 0)
+    t.equal(llamacpp.progress('Not found'), null)
+    t.equal(llamacpp.progress('{"error":{"code":501}}'), null)
+  },
+)
+
+t.test('one token is counted by its usage', async (t) => {
+  const { body, made } = llamacpp.token
+  t.same(body('smol'), { model: 'smol', prompt: 'a', max_tokens: 1 })
+  const answer = (status: number, body: string): boolean => made({ met: 'answer', status, body })
+  t.ok(answer(200, '{"choices":[{"text":""}],"usage":{"completion_tokens":1}}'))
+  t.notOk(answer(200, '{"choices":[],"usage":{"completion_tokens":0}}'))
+  t.notOk(answer(500, '{"usage":{"completion_tokens":1}}'))
+  t.notOk(answer(200, 'ok'))
+  t.notOk(made({ met: 'timeout' }))
+})
+
+// a step of 512 tokens took 3 to 18 s on one core of a more or less busy machine, xllamacpp 2026.10.11549
+t.test('progress may stand for several times the longest step that was measured', async (t) => {
+  const smol = llamacpp.stalledAfterMs(98_362_432, 1)
+  t.ok(smol > 5 * 18_000, `${smol} ms`)
+  t.ok(llamacpp.stalledAfterMs(4_700_000_000, 1) > 1_500_000, 'a large model on one core')
+  t.ok(llamacpp.stalledAfterMs(4_700_000_000, 16) < 200_000, 'and on many')
 })
 
 // peak resident memory after two prompts of 1,231 tokens, xllamacpp 2026.10.11549, MiB

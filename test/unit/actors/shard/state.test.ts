@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Event as ProcessEvent, ProcessSpec } from '../../../../actors/process/protocol.ts'
 import type { Effect, Setting, State } from '../../../../actors/shard/phases.ts'
-import type { Message, Saved, ShardSpec } from '../../../../actors/shard/protocol.ts'
+import type { Measure, Message, Saved, ShardSpec } from '../../../../actors/shard/protocol.ts'
 import { init, transition } from '../../../../actors/shard/state.ts'
 import { statusOf, told } from '../../../../actors/shard/status.ts'
 import { llamacpp } from '../../../../engines/llamacpp.ts'
@@ -69,12 +69,23 @@ const probed =
   (readiness: Readiness): Late =>
   (attempt) => ({ type: 'probed', attempt, readiness })
 const measured =
-  (answered: boolean): Late =>
+  (answered: boolean, more: Partial<Measure> = {}, at = 0): Late =>
   (attempt) => ({
     type: 'measured',
     attempt,
-    measure: { answered, running: answered ? 2 : null, waiting: null, compute: 'cpu' },
+    at,
+    measure: {
+      answered,
+      running: answered ? 2 : null,
+      waiting: null,
+      progress: null,
+      compute: 'cpu',
+      ...more,
+    },
   })
+const tried =
+  (token: boolean, at: number): Late =>
+  (attempt) => ({ type: 'tried', attempt, at, token })
 const examined =
   (lines: string[] = [], portTaken = false, at = 0): Late =>
   (attempt) => ({ type: 'examined', attempt, at, lines, portTaken })
@@ -265,6 +276,80 @@ t.test('a ready engine that leaves thirty looks unanswered is started again', as
   t.match(run(state, measured(false)), [{ phase: 'falling' }, [{ do: 'end' }]])
 })
 
+const allowedMs = llamacpp.stalledAfterMs(saved.fileBytes, spec.profile.cores)
+/** A look at `at` that meets `progress` and running requests. */
+const standing = (progress: number | null, at: number, running: number | null = 1): Late =>
+  measured(true, { progress, running }, at)
+const [stalled] = run(ready, standing(5, 0), standing(5, allowedMs))
+
+t.test(
+  'an engine whose progress stands while requests run is asked for one token, once',
+  async (t) => {
+    const [before, early] = run(ready, standing(5, 0), standing(5, allowedMs - 1))
+    t.same(doing(early), ['wait'], 'not before its time')
+    const [asked, effects] = run(before, standing(5, allowedMs))
+    t.match(effects, [
+      { do: 'try', attempt: 1, target: { model: 'smol', port: 20_001, key: spec.key } },
+      { do: 'wait', delayMs: 1000 },
+    ])
+    t.same(doing(run(asked, standing(5, 2 * allowedMs))[1]), ['wait'], 'one at a time')
+  },
+)
+
+t.test(
+  'an engine that makes no token either, and still stands at the next look, is started again within its budget',
+  async (t) => {
+    const [failed, none] = run(stalled, tried(false, allowedMs + 30_000))
+    t.match([failed.phase, none], ['ready', []], 'what moved meanwhile is seen first')
+    t.match(run(failed, standing(6, allowedMs + 31_000))[0], { phase: 'ready', restarts: 0 })
+    for (const look of [
+      standing(5, allowedMs + 31_000),
+      measured(false, {}, allowedMs + 31_000), // it does not answer any more
+      measured(true, { running: null }, allowedMs + 31_000), // it does not tell any more
+    ]) {
+      const [falling, effects] = run(failed, look)
+      t.same(effects, [{ do: 'end' }])
+      const reason = /no progress with its requests for 91 s and then not one token/
+      t.match(statusOf('h', falling), { phase: 'restarting', reason })
+      const [next] = run(falling, stopped, examined(['last words']))
+      t.match(next, { phase: 'restarting', restarts: 1, reason })
+    }
+    const [falling] = run(failed, standing(5, allowedMs + 31_000))
+    const spentAtMs = [0, 0, 0, 0, 0]
+    const spent: State = { ...falling, budget: { ...falling.budget, spentAtMs } }
+    t.match(run(spent, stopped, examined())[0], { phase: 'failed', reason: /no progress/ })
+  },
+)
+
+t.test('progress, a token, or that nothing runs counts as a sign of life', async (t) => {
+  const later = allowedMs + 1000
+  for (const [why, ...messages] of [
+    ['progress', standing(6, later)],
+    ['progress from the beginning, of counters that were reset', standing(0, later)],
+    ['nothing runs', standing(5, later, 0)],
+    ['a token', tried(true, later)],
+  ] as const) {
+    const [state] = run(stalled, ...messages)
+    t.match(state, { phase: 'ready', pace: { at: later, probe: 'none' } }, why)
+    t.same(run(state, tried(false, later)), [state, []], `${why}: a late failure is of the past`)
+  }
+  const [state] = run(stalled, tried(true, later))
+  t.same(doing(run(state, standing(5, later + allowedMs - 1))[1]), ['wait'], 'asked sparingly')
+  t.same(doing(run(state, standing(5, later + allowedMs))[1]), ['try', 'wait'])
+})
+
+t.test('an engine that does nothing is never asked, nor one that does not tell', async (t) => {
+  for (const look of [
+    (at: number) => standing(5, at, 0),
+    (at: number) => standing(null, at),
+    (at: number) => standing(5, at, null),
+  ]) {
+    const [state, effects] = run(ready, look(0), look(10 * allowedMs))
+    t.same(doing(effects), ['wait'])
+    t.equal(state.phase, 'ready')
+  }
+})
+
 t.test('progress is reported; failures are tried again unless that is of no use', async (t) => {
   const progress = { what: 'x', doneBytes: 1, totalBytes: 2, bytesPerSecond: null }
   for (const [state, type] of [
@@ -340,6 +425,8 @@ t.test(
       [ready, setback('LLMGW_DISK_FULL')],
       [ready, probed('ready')],
       [loading, measured(true)],
+      [loading, tried(false, 0)],
+      [ready, tried(false, 0)],
       [ready, examined()],
       [ready, { type: 'wiped' }],
     ]
