@@ -43,6 +43,37 @@ export async function kill(t: Test, instance: Instance, unit: string): Promise<O
   return { streamEnded: ended, recoveredMs, text }
 }
 
+/** From the wedge to an answer of the next engine: the stand, the token and the signals take two minutes and a half at most. */
+const replacedWithinMs = 200_000
+
+/**
+ * Wedges the engine while it makes a stream, waits until another one answers, and prints the time that this took. The stream
+ * must end with an error, and the wedged process be gone.
+ */
+export async function wedge(
+  t: Test,
+  instance: Instance,
+  how: string,
+  act: (pid: number) => Promise<void> | void,
+): Promise<void> {
+  const engine = await instance.enginePid()
+  const response = await chat(instance, { stream: true, maxTokens: 3000 })
+  t.equal(response.status, 200, 'a stream runs')
+  const stream = readStream(response)
+  const wedgedAt = performance.now()
+  await act(engine)
+  await until('another engine is ready', replacedWithinMs, async () => {
+    const replica = (await instance.status()).replicas.find((it) => it.state === 'ready')
+    return replica !== undefined && replica.pid !== engine ? replica.pid : null
+  })
+  await answers(instance)
+  t.comment(`engine ${how}: whole again after ${Math.round(performance.now() - wedgedAt)} ms`)
+  const { ended, text } = await stream
+  t.notOk(ended, 'a broken stream is not passed off as a finished one')
+  t.match(text, /"error"/, 'the client is told')
+  t.throws(() => process.kill(engine, 0), 'the wedged process is gone')
+}
+
 /** Resolves when a plain request is answered whole. */
 export const answers = (instance: Instance): Promise<true> =>
   until('a request is answered', 10 * aimMs, async () => {
