@@ -79,15 +79,23 @@ t.test(
     await engine.ready()
     t.equal(engine.seen[0], 'starting')
     const question = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 8 }
-    const chat = (key: string) =>
-      fetch(`${engine.url}/v1/chat/completions`, {
+    const post = (path: string, body: object, key = 'secret') =>
+      fetch(`${engine.url}${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify(question),
+        body: JSON.stringify(body),
       })
+    const chat = (key: string) => post('/v1/chat/completions', question, key)
     t.equal((await chat('wrong')).status, 401)
     const answer = (await (await chat('secret')).json()) as { model: string; usage: object }
     t.match(answer, { model: 'smol', usage: { completion_tokens: Number } })
+    const before = llamacpp.progress(await (await engine.get('/slots')).text())
+    const { path, body, made } = llamacpp.token
+    const token = await post(path, body('smol'))
+    t.ok(made({ met: 'answer', status: token.status, body: await token.text() }), 'one token')
+    const after = llamacpp.progress(await (await engine.get('/slots')).text())
+    t.type(after, 'number')
+    t.not(after, before, 'which shows in its progress')
     const metrics = await (await engine.get('/metrics')).text()
     t.same(llamacpp.load(metrics), { running: 0, waiting: 0 })
     t.ok(
