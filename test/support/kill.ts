@@ -6,7 +6,7 @@ import { chat, type Instance, until } from './instance.ts'
 /** What each kill aims at, in milliseconds; a test fails at ten times as long. */
 const aimMs = 3_000
 
-export type Outcome = { streamEnded: boolean; recoveredMs: number; text: string }
+export type Outcome = { streamEnded: boolean; text: string }
 
 /** Reads a stream to its end; `ended` tells whether it was whole. */
 export async function readStream(response: Response): Promise<{ ended: boolean; text: string }> {
@@ -40,7 +40,7 @@ export async function kill(t: Test, instance: Instance, unit: string): Promise<O
   const recoveredMs = Math.round(performance.now() - killedAt)
   t.comment(`${unit} killed: whole again after ${recoveredMs} ms (aimed: ${aimMs} ms)`)
   const { ended, text } = await stream
-  return { streamEnded: ended, recoveredMs, text }
+  return { streamEnded: ended, text }
 }
 
 /** From the wedge to an answer of the next engine: the stand, the token and the signals take two minutes and a half at most. */

@@ -39,7 +39,11 @@ const rows: readonly Row[] = [
     kind: 'publication',
     what: 'What the leader tells every router.',
   },
-  { subject: subjects.use(own), kind: 'publication', what: 'Usage records of one router.' },
+  {
+    subject: subjects.use(own),
+    kind: 'publication',
+    what: 'Usage records of one router; none are sent yet.',
+  },
   {
     subject: `${subjects.inbox(own)}.>`,
     kind: 'answer',
