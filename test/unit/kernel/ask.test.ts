@@ -66,11 +66,13 @@ t.test('by abort, also one that was before', async (t) => {
 })
 
 t.test('by refusal of a full mailbox', async (t) => {
-  const { system, asked, asker, answers, ask } = start(1)
-  asker.tell(() => {
+  const { system, asked, asker, answers } = start(1)
+  // in one message: between two the one who is asked may have made room
+  asker.tell((self) => {
     while (asked.tell(() => {})) t.pass('room for one')
+    const make = (): Act => () => {}
+    self.ask<string>(asked, make, 100, (answer) => () => void answers.push(answer))
   })
-  ask()
   await settle()
   t.same(answers, [{ ok: false, why: 'refused' }])
   await system.stop()
