@@ -1,7 +1,7 @@
 // One instance of llmgw on this machine: its data folder, what lies where in it, and what it remembers.
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
-import { homedir, hostname } from 'node:os'
-import { join, resolve } from 'node:path'
+import { hostname, userInfo } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { LlmgwError, messageOf } from '../kernel/errors.ts'
@@ -9,10 +9,13 @@ import { firstIssue } from '../transport/contract/problem.ts'
 import { writeWhole } from '../transport/durable-file.ts'
 
 /** Where an instance lies unless --dir says otherwise: for root `/var/lib/llmgw`, else XDG's folder of data. */
-export const defaultDir = (): string =>
-  process.getuid?.() === 0
-    ? '/var/lib/llmgw'
-    : join(process.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'llmgw')
+export function defaultDir(): string {
+  if (process.getuid?.() === 0) return '/var/lib/llmgw'
+  const named = process.env['XDG_DATA_HOME'] ?? ''
+  // an empty HOME, as services have it, is none
+  const home = process.env['HOME'] || userInfo().homedir
+  return join(isAbsolute(named) ? named : join(home, '.local', 'share'), 'llmgw')
+}
 
 const memorySchema = z.strictObject({
   version: z.literal(1),

@@ -45,6 +45,8 @@ try {
 } catch (error) {
   process.exitCode = exitCode(error)
 }
+// The NATS client leaves a socket open whose server never spoke, and a command must not wait for that.
+process.exit()
 
 /** Every verb takes --dir, wherever it stands, and reports errors the same way. */
 function inherit(command: Command): void {

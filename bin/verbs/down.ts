@@ -6,7 +6,7 @@ import type { Command } from 'commander'
 import { sendSignal } from '../../actors/process/io/identity.ts'
 import { processPorts } from '../../actors/process/io/ports.ts'
 import { LlmgwError } from '../../kernel/errors.ts'
-import { type Layout, layout } from '../instance.ts'
+import { type Layout, layout, readMemory } from '../instance.ts'
 import { type Lock, takeLock } from '../lock.ts'
 import { count, err, out } from '../output.ts'
 import { programNames } from './up/prepare.ts'
@@ -22,7 +22,10 @@ export function addDown(program: Command, dir: (command: Command) => string): vo
     .description('end everything in order: endpoint, engines, leader, store')
     .action(async (_options: unknown, command: Command) => {
       const paths = layout(dir(command))
-      if (!existsSync(paths.lock)) throw new LlmgwError('LLMGW_NOT_RUNNING', { dir: paths.dir })
+      // an `up` that still fetches has a lock and remembers nothing yet
+      if (readMemory(paths) === null && !existsSync(paths.lock)) {
+        throw new LlmgwError('LLMGW_NOT_RUNNING', { dir: paths.dir })
+      }
       const lock = await stoppedSupervisor(paths)
       try {
         const ended = await endAll(paths)

@@ -4,7 +4,7 @@ import { readRun } from '../../actors/process/io/ports.ts'
 import { messageOf } from '../../kernel/errors.ts'
 import type { ReplicaView } from '../../transport/contract/admin.ts'
 import { withAdmin } from '../admin.ts'
-import { type Layout, layout } from '../instance.ts'
+import { type Layout, layout, readMemory } from '../instance.ts'
 import { err, out, table } from '../output.ts'
 import { replicasTable } from './ctl.ts'
 import { programNames } from './up/prepare.ts'
@@ -23,6 +23,7 @@ export function addStatus(program: Command, dir: (command: Command) => string): 
     .addHelpText('after', '\nExit code: 0 all programs run, 1 some or all do not.')
     .action(async (options: { json?: boolean }, command: Command) => {
       const paths = layout(dir(command))
+      readMemory(paths) // throws where the instance is another user's
       const programs = programsOf(paths)
       const replicas = programs.some((it) => it.pid !== null) ? await replicasOf(paths) : []
       if (options.json === true) out(JSON.stringify({ programs, replicas: replicas.map(short) }))

@@ -10,9 +10,6 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { command, commandIn, freePort, llmgw, startInstance, until } from '../support/instance.ts'
 
-/** Dozens of commands, each of which takes over a second on a busy machine. */
-t.setTimeout(120_000)
-
 const listening = (t: Test, port: number): Promise<Server> =>
   new Promise((done) => {
     const server = createServer().listen(port, '127.0.0.1', () => done(server))
@@ -99,6 +96,14 @@ t.test('an instance in operation', async (t) => {
     const none = await instance.ctl('ctl', 'models', 'add')
     t.equal(none.code, 1)
     t.match(none.stderr, /source or a file with --definition/)
+  })
+  await t.test('a store that is frozen holds no command', async (t) => {
+    const store = await instance.pid('nats-server')
+    process.kill(store, 'SIGSTOP')
+    const status = await instance.ctl('status')
+    process.kill(store, 'SIGCONT')
+    t.match(status.stderr, /replicas are not known/)
+    t.match(status.stdout, /nats-server +nats-server +\d+/)
   })
   await t.test('the port of the store may be taken while nothing runs', async (t) => {
     t.equal((await instance.ctl('down')).code, 0)
