@@ -17,6 +17,8 @@ const suites = {
   integration: { parallel: 1, fileMs: 180_000 },
   fault: { parallel: 1, fileMs: 240_000 },
   e2e: { parallel: 1, fileMs: 600_000 },
+  // by its own command: what takes minutes since it waits for what must not come
+  long: { parallel: 1, fileMs: 600_000 },
 }
 /** Whatever a step does, it ends: the last resort behind the limits of files. */
 const stepMs = 3_600_000

@@ -90,5 +90,7 @@ async function read(body: ReadableStream<Uint8Array>, model: string): Promise<Sa
     tokens = chunk.usage?.completion_tokens ?? tokens
   }
   const seconds = (performance.now() - (first ?? performance.now())) / 1000
-  return { text: text.trim(), tokens, tokensPerSecond: seconds > 0 ? tokens / seconds : 0 }
+  // the clock starts with the first token
+  const tokensPerSecond = seconds > 0 ? Math.max(0, tokens - 1) / seconds : 0
+  return { text: text.trim(), tokens, tokensPerSecond }
 }

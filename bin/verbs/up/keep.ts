@@ -1,5 +1,5 @@
 // Keeps the programs of an instance running, and ends them in order.
-import { readFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { machine } from '../../../actors/machine/actor.ts'
@@ -133,13 +133,25 @@ const lastWordsBytes = 4096
 /** The last thing that a program's log says, as an addition to why it ended. */
 function lastWords(log: string): string {
   try {
-    const text = readFileSync(log).subarray(-lastWordsBytes).toString()
-    const line = text.trimEnd().split('\n').at(-1) ?? ''
+    const line = endOf(log).trimEnd().split('\n').at(-1) ?? ''
     if (!line.startsWith('{')) return line === '' ? '' : `, last words: ${line}`
     const { msg, err } = logLineSchema.parse(JSON.parse(line))
     return `, last words: ${err?.message ?? msg}`
   } catch {
     return '' // a log that cannot be read says nothing; its path is told beside
+  }
+}
+
+/** The last bytes of a file that may be large. */
+function endOf(path: string): string {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    const bytes = Buffer.alloc(Math.min(size, lastWordsBytes))
+    readSync(file, bytes, 0, bytes.length, size - bytes.length)
+    return bytes.toString()
+  } finally {
+    closeSync(file)
   }
 }
 
