@@ -11,7 +11,7 @@ import { processKeeper } from '../actors/process/actor.ts'
 import { processPorts } from '../actors/process/io/ports.ts'
 import { shard } from '../actors/shard/actor.ts'
 import { readLog, recallAll } from '../actors/shard/io/folder.ts'
-import { shardPorts } from '../actors/shard/io/ports.ts'
+import { shardPorts, type Users } from '../actors/shard/io/ports.ts'
 import { engineByName } from '../engines/index.ts'
 import type { Behaviour, ChildSpec } from '../kernel/actor.ts'
 import type { Logger } from '../kernel/log.ts'
@@ -28,6 +28,10 @@ export type AgentOptions = {
   bus: Promise<Bus>
   /** Holds the run folders of the agent and its shards. */
   runDir: string
+  /** Holds the private folders of engines. */
+  homesDir: string
+  /** Null: engines run as the agent's user. */
+  users: Users | null
   parts: {
     hardware: PartOf<never>
     files: PartOf<FilesMessage>
@@ -44,7 +48,8 @@ export interface Agent {
 const endWithinMs = 10_000
 
 /** Starts the agent. Engines that were left running are adopted at once, whether or not a cluster is there. */
-export function startAgent({ system, log, identity, bus, runDir, parts }: AgentOptions): Agent {
+export function startAgent(options: AgentOptions): Agent {
+  const { system, log, identity, bus, runDir, homesDir, users, parts } = options
   const node = system.address<Message>('node')
   const files = system.address<FilesMessage>('files')
   const provision = system.address<ProvisionMessage>('provision')
@@ -54,6 +59,8 @@ export function startAgent({ system, log, identity, bus, runDir, parts }: AgentO
   const ports = {
     ...shardPorts({
       dir: shardsDir,
+      homesDir,
+      users,
       host: identity.address,
       engineOf: engineByName,
       path: '/usr/local/bin:/usr/bin:/bin',

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // llmgw-node: the agent of a machine that serves models.
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -11,6 +11,8 @@ import { hardwareWatcher } from '../actors/node/hardware/actor.ts'
 import { hardwarePorts } from '../actors/node/hardware/io/ports.ts'
 import { provisioner } from '../actors/node/provision/actor.ts'
 import { provisionPorts } from '../actors/node/provision/io/ports.ts'
+import { asUser, barrier, trial } from '../actors/process/io/user.ts'
+import type { User } from '../actors/process/protocol.ts'
 import { runProgram } from '../kernel/program.ts'
 import { type Bus, connectBus } from '../transport/bus.ts'
 import { tokenSchema } from '../transport/contract/names.ts'
@@ -23,8 +25,12 @@ const nodeConfigSchema = z.strictObject({
   nats: z.strictObject({ url: z.string().min(1), credentialsFile: z.string().min(1) }),
   /** Where engines listen and routers reach them. */
   address: z.union([z.ipv4(), z.ipv6()]).default('127.0.0.1'),
-  /** Holds models, engines and run folders. */
+  /** Holds models, engines, their private folders and run folders. */
   dataDir: z.string().startsWith('/'),
+  /** Started by root, engines run as users of their own: the ids from this one on, which must be nobody's. */
+  engines: z
+    .strictObject({ firstUid: z.number().int().min(1000).max(2_147_483_000).default(60_600) })
+    .prefault({}),
   log: z
     .strictObject({ level: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info') })
     .prefault({}),
@@ -40,7 +46,7 @@ runProgram({
   instance: config.name,
   level: config.log.level,
   async start({ log, system }) {
-    const { name, nats, address, dataDir } = config
+    const { name, nats, address, dataDir, engines } = config
     const credentials = await readFile(nats.credentialsFile, 'utf8')
     const modelsDir = join(dataDir, 'models')
     let isEnding = false
@@ -60,6 +66,13 @@ runProgram({
       process.exit(1)
     })
     const warn = (text: string): void => log.warn(text)
+    const homesDir = join(dataDir, 'homes')
+    const first = { uid: engines.firstUid, gid: engines.firstUid }
+    const isRoot = process.getuid?.() === 0
+    const hindrance = isRoot ? await hindranceOf(first, homesDir) : null
+    const hasUsers = isRoot && hindrance === null
+    const warnings = hindrance === null ? [] : [`engines run as root, because ${hindrance}`]
+    warnings.forEach(warn)
     const agent = startAgent({
       system,
       log,
@@ -72,13 +85,23 @@ runProgram({
       },
       bus,
       runDir: join(dataDir, 'run'),
+      homesDir,
+      users: hasUsers
+        ? { firstUid: first.uid, barrier: (user, path) => barrier(user, path, 'r') }
+        : null,
       parts: {
-        hardware: (tell) => hardwareWatcher(hardwarePorts({ dir: modelsDir, warn }), tell),
+        hardware: (tell) =>
+          hardwareWatcher(hardwarePorts({ dir: modelsDir, warn, warnings }), tell),
         files: (tell) =>
           filesKeeper(filesPorts(modelsDir), ({ files }) => tell({ type: 'files', files })),
         provision: (tell) =>
-          provisioner(provisionPorts({ dir: join(dataDir, 'engines'), warn }), ({ installs }) =>
-            tell({ type: 'installs', installs }),
+          provisioner(
+            provisionPorts({
+              dir: join(dataDir, 'engines'),
+              ...(hasUsers && { asUser: asUser(first) }),
+              warn,
+            }),
+            ({ installs }) => tell({ type: 'installs', installs }),
           ),
       },
     })
@@ -93,3 +116,10 @@ runProgram({
     }
   },
 })
+
+/** Why root cannot run engines as users of their own here; null where it can. Throws where that is not known: then no engine is started as root. */
+async function hindranceOf(user: User, homesDir: string): Promise<string | null> {
+  mkdirSync(homesDir, { recursive: true })
+  chmodSync(homesDir, 0o711)
+  return (await trial(user)) ?? (await barrier(user, homesDir, 'x'))
+}

@@ -364,6 +364,14 @@ export const catalogue = {
     openai: null,
     template: '{program} could not be started: {problem}.',
   },
+  LLMGW_MODEL_UNREADABLE: {
+    status: 500,
+    retry: 'no',
+    type: 'server_error',
+    openai: null,
+    template:
+      'The engine may not read its model {path}: {problem}. Engines run as users of their own; give others that right, or move the file to a folder that they can enter.',
+  },
   LLMGW_TOOL_MISSING: {
     status: 500,
     retry: 'no',

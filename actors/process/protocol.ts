@@ -1,5 +1,8 @@
 // What may be said to the keeper of one operating-system process, and what it says.
 
+/** By number, so that no account needs to be there. */
+export type User = { uid: number; gid: number }
+
 /** How a process is started and stopped; the whole of it stands in its run record. */
 export type ProcessSpec = {
   name: string
@@ -8,6 +11,8 @@ export type ProcessSpec = {
   /** The whole environment; the keeper adds only its own marker. */
   env: Readonly<Record<string, string>>
   cwd: string
+  /** Whom it runs as: without other groups, and unable to gain rights. Only root can give it; without it, it runs as the keeper's user. */
+  user?: User
   /** Signals with the delay after the first, in milliseconds; sent to the group, or to the process alone. */
   stop: readonly { signal: NodeJS.Signals; afterMs: number; to: 'group' | 'process' }[]
 }

@@ -8,6 +8,8 @@ export const recordSchema = z.object({
     argv: z.array(z.string()).min(1),
     env: z.record(z.string(), z.string()),
     cwd: z.string(),
+    /** Records of before it was known are read and adopted. */
+    user: z.object({ uid: z.number().int(), gid: z.number().int() }).exactOptional(),
     stop: z.array(
       z.object({
         signal: z.custom<NodeJS.Signals>((it) => typeof it === 'string' && it.startsWith('SIG')),
@@ -26,7 +28,9 @@ export const recordSchema = z.object({
 })
 export type RunRecord = z.infer<typeof recordSchema>
 
+/** What one launch is known by. */
+export type Launch = { spec: { name: string }; token: string }
+
 /** Stands in the environment of the process and of all that it starts, unless they hide it. */
 export const markerName = 'LLMGW_PROCESS'
-export const markerValueOf = ({ spec, token }: Pick<RunRecord, 'spec' | 'token'>): string =>
-  `${spec.name}/${token}`
+export const markerValueOf = ({ spec, token }: Launch): string => `${spec.name}/${token}`

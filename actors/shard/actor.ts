@@ -22,8 +22,8 @@ export interface Ports extends Setting {
   recall(replica: string): Saved | null
   /** Throws where it cannot be kept. */
   save(saved: Saved): void
-  /** A free port outside the kernel's own range, and an empty private folder. */
-  reserve(replica: string): Promise<Place>
+  /** A free port outside the kernel's own range, a private folder, and the user that owns it. Throws where that user may not read the model. */
+  reserve(replica: string, modelPath: string): Promise<Place>
   /** Asks an engine whether it serves its model, with deadlines of its own. Never fails. */
   probe(target: Target): Promise<Readiness>
   /** One look at a ready engine. Never fails. */
@@ -35,7 +35,7 @@ export interface Ports extends Setting {
     replica: string,
     about: { port: number | null; key: string },
   ): Promise<{ lines: readonly string[]; portTaken: boolean }>
-  /** Removes the run folder. */
+  /** Removes the run folder and the engine's own. */
   wipe(replica: string): Promise<void>
 }
 
@@ -64,8 +64,8 @@ export const shard = (
         case 'fetch':
           return askNeighbour(ports, effect, self)
         case 'reserve': {
-          const { attempt } = effect
-          return void ports.reserve(replica).then(
+          const { attempt, modelPath } = effect
+          return void ports.reserve(replica, modelPath).then(
             (place) => self.tell({ type: 'reserved', attempt, place }),
             (error) => setBack(self, attempt, error),
           )

@@ -74,8 +74,8 @@ export type Effect =
   | { do: 'find' }
   | { do: 'ensure'; attempt: number; engine: string }
   | { do: 'fetch'; attempt: number; artifact: Artifact }
-  /** Chooses a free port and makes the engine's folder. */
-  | { do: 'reserve'; attempt: number }
+  /** Chooses a free port, makes the engine's folder, and looks whether the engine may read its model. */
+  | { do: 'reserve'; attempt: number; modelPath: string }
   | { do: 'launch'; attempt: number; process: ProcessSpec; saved: Saved }
   | { do: 'wait'; message: Extract<Fact, { type: 'due' | 'late' }>; delayMs: number }
   | { do: 'probe'; attempt: number; target: Target }

@@ -14,7 +14,10 @@ export type Ingredients = {
   place: Place
 }
 
-/** The environment is the engine's own list and these four, nothing of the agent's; the key is in it and nowhere else. */
+/** Libraries ask for a name and fail where an id has none. */
+const userName = 'llmgw-engine'
+
+/** The environment is the engine's own list and these few, nothing of the agent's; the key is in it and nowhere else. */
 export function processOf({
   engine,
   spec,
@@ -40,9 +43,11 @@ export function processOf({
       HOME: place.homeDir,
       TMPDIR: place.homeDir,
       LANG: 'C.UTF-8',
+      ...(place.user && { USER: userName, LOGNAME: userName }),
       ...env,
     },
     cwd: place.homeDir,
+    ...(place.user && { user: place.user }),
     stop: engine.stop.map((step) => ({ ...step, to: 'group' })),
   }
 }

@@ -4,7 +4,7 @@ import type { Failure } from '../../kernel/errors.ts'
 import { commandSchema, type ShardStatus } from '../../transport/contract/node.ts'
 import type { FetchEvent } from '../node/files/protocol.ts'
 import type { ProvisionEvent } from '../node/provision/protocol.ts'
-import type { Event as ProcessEvent } from '../process/protocol.ts'
+import type { Event as ProcessEvent, User } from '../process/protocol.ts'
 
 /** What the leader wants to run: its start command without the order's own fields. */
 const shardSpecSchema = commandSchema.options[0].omit({ type: true, token: true })
@@ -27,8 +27,8 @@ export type Command =
   /** Ends the engine, removes the run folder, and then ends this actor. */
   | { type: 'stop' }
 
-/** Where an engine is to live on this machine. */
-export type Place = { port: number; homeDir: string; path: string }
+/** Where an engine is to live on this machine, and as whom; without a user, as the agent's. */
+export type Place = { port: number; homeDir: string; path: string; user?: User }
 
 /** Told by this actor's own effects; `attempt` says which try to run the engine it is about. */
 export type Fact =

@@ -166,7 +166,7 @@ function fileSaid(state: State, { event, at }: Extract<Fact, { type: 'file' }>):
       const file = { path: event.file.path, sizeBytes: event.file.sizeBytes }
       return [
         { phase: 'starting', ...core(state), argv, version, file, port: null },
-        [{ do: 'reserve', attempt: state.attempt }],
+        [{ do: 'reserve', attempt: state.attempt, modelPath: file.path }],
       ]
     }
     default:

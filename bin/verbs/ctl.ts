@@ -39,7 +39,7 @@ export function addCtl(program: Command, dir: (command: Command) => string): voi
   verb(ctl, 'nodes', 'machines, with what is free on them', 'nodes').action(
     asked(async (admin) => {
       const { nodes } = await admin.ask('nodes-list', {})
-      return { data: nodes, text: nodesTable(nodes) }
+      return { data: nodes, text: `${nodesTable(nodes)}${warningsOf(nodes)}` }
     }),
   )
   verb(ctl, 'replicas', 'what runs where', 'replicas').action(
@@ -235,6 +235,10 @@ const nodesTable = (nodes: readonly NodeView[]): string =>
       it.installs.map((one) => `${one.engine} ${one.version} ${one.state}`).join(', ') || 'none',
     ]),
   )
+
+/** What is wrong on machines, below their table. */
+const warningsOf = (nodes: readonly NodeView[]): string =>
+  nodes.flatMap(({ node, hardware }) => hardware.warnings.map((it) => `\n${node}: ${it}`)).join('')
 
 /** One line for each replica. */
 export const replicasTable = (replicas: readonly ReplicaView[]): string =>

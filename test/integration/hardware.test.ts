@@ -19,6 +19,12 @@ t.test('ND1: what is found here fits the contract', async (t) => {
   t.ok(load.diskFreeBytes > 0 && load.diskFreeBytes <= load.diskTotalBytes)
 })
 
+t.test('what was wrong at the start of the agent is told with what is found', async (t) => {
+  const warnings = ['engines run as root, because …']
+  const { warnings: told } = await hardwarePorts({ dir: '/', warn, warnings }).probe()
+  t.equal(told[0], warnings[0])
+})
+
 const machine = {
   proc: {
     cpuinfo: 'processor\t: 0\nmodel name\t: Test\nflags\t\t: avx2\n',

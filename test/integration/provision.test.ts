@@ -19,12 +19,14 @@ import t from 'tap'
 import { filesPorts } from '../../actors/node/files/io/ports.ts'
 import { provisionPorts } from '../../actors/node/provision/io/ports.ts'
 import type { Ready } from '../../actors/node/provision/protocol.ts'
+import { asUser } from '../../actors/process/io/user.ts'
 import { freePort } from '../../actors/shard/io/port.ts'
 import type { Probe } from '../../engines/engine.ts'
 import { llamacpp } from '../../engines/llamacpp.ts'
 import { smollm2 } from '../../engines/presets/smollm2-135m.ts'
 import { present } from '../../kernel/assert.ts'
 import type { LlmgwError } from '../../kernel/errors.ts'
+import { skip as noUsers, someone } from '../support/engine-user.ts'
 
 const quiet = (): void => {}
 const noWarning = (text: string): void => void t.fail(text)
@@ -177,6 +179,25 @@ t.test('a form that cannot be had is passed over, and the note says so', async (
     .install({ ...request, forms: llamacpp.installs, refused }, quiet)
     .catch((it: LlmgwError) => it)
   t.match(error, { code: 'LLMGW_INSTALL_FAILED', message: /python3.*is not used: cpu/ })
+})
+
+t.test('what engines cannot run as their user is no install', { skip: noUsers }, async (t) => {
+  const dir = t.testdir({ bin: { 'llama-server': '#!/bin/sh\necho "version: 1"\n' } })
+  const program = join(dir, 'bin', 'llama-server')
+  chmodSync(program, 0o700)
+  const path = process.env['PATH']
+  process.env['PATH'] = `${join(dir, 'bin')}:${path}`
+  t.teardown(() => {
+    process.env['PATH'] = path
+  })
+  const forms = llamacpp.installs.slice(1)
+  const install = (asUser?: readonly string[]) =>
+    provisionPorts({ dir, ...(asUser && { asUser }), warn: noWarning }).install(
+      { ...request, forms },
+      quiet,
+    )
+  t.same((await install()).argv, [program])
+  await t.rejects(install(asUser(someone)), { message: /llama-server.*Permission denied/s })
 })
 
 t.test('verdicts survive a restart, and a damaged list is said', async (t) => {

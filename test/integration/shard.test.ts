@@ -163,7 +163,7 @@ t.test(
   'EN4: an engine that is healthy but computes nothing for its requests is replaced',
   async (t) => {
     const { dir, lifePath, live } = place(t)
-    const lab = startShard(dir, shardSpec('r1'), lifePath, impatient)
+    const lab = startShard(dir, shardSpec('r1'), lifePath, { engineOf: impatient })
     endAfter(t, lab)
     const first = await phase(lab, 'ready')
     await eventually('its counts', () => lab.seen.at(-1)?.running === 1)
@@ -183,7 +183,7 @@ t.test(
 t.test('an engine whose progress stands but that makes the token is left alone', async (t) => {
   const { dir, lifePath, live } = place(t)
   live({ standing: true })
-  const lab = startShard(dir, shardSpec('r1'), lifePath, impatient)
+  const lab = startShard(dir, shardSpec('r1'), lifePath, { engineOf: impatient })
   endAfter(t, lab)
   const { pid } = await phase(lab, 'ready')
   const tokens = () => readFileSync(join(dir, 'r1/log'), 'utf8').match(/made one token/g)?.length
@@ -197,7 +197,7 @@ t.test('EN2: an adopted engine that computes nothing is replaced too', async (t)
   const { pid } = await phase(earlier, 'ready')
   await earlier.system.stop()
   live({ frozen: true })
-  const lab = startShard(dir, shardSpec('r1'), lifePath, impatient)
+  const lab = startShard(dir, shardSpec('r1'), lifePath, { engineOf: impatient })
   endAfter(t, lab)
   t.match(await phase(lab, 'ready'), { pid, restarts: 0 })
   t.match((await phase(lab, 'restarting')).reason, /not one token/)

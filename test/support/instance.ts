@@ -1,6 +1,6 @@
 // A whole instance for a test: brought up by the command in a folder of its own, and ended with all its processes.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -61,8 +61,8 @@ export const freePort = (): Promise<number> => portFor('127.0.0.1', Math.random)
 
 const seedFolders = ['artifacts', 'engines', 'models']
 const cache = process.env['LLMGW_TEST_CACHE'] ?? join(homedir(), '.cache', 'llmgw-test')
-/** What the first instance fetched, by folder. */
-export const seed = join(cache, 'instance')
+/** What the first instance fetched, by folder. Another name than before: its Python is one that engines of other users can run. */
+export const seed = join(cache, 'instance-2')
 
 /** What an earlier instance fetched is linked into a new one, so that a test need not fetch it again. */
 async function seedInto(dir: string): Promise<void> {
@@ -80,6 +80,7 @@ async function keepSeed(dir: string): Promise<void> {
 /** Brings an instance up and ends it with the test; nothing of it is left. */
 export async function startInstance(t: Test, ...flags: string[]): Promise<Instance> {
   const dir = mkdtempSync(join(tmpdir(), 'llmgw-'))
+  chmodSync(dir, 0o755) // engines run as users of their own where root tests
   const port = await freePort()
   await seedInto(dir)
   const ctl = (...args: string[]) => command('--dir', dir, ...args)

@@ -62,6 +62,8 @@ export function startNode(dir: string, bus: Promise<Bus>, lifePath: string): Nod
     identity: { node: nodeName, boot, pid: process.pid, version: '0.1.0', address: '127.0.0.1' },
     bus,
     runDir: join(dir, 'run'),
+    homesDir: join(dir, 'homes'),
+    users: null,
     parts: {
       hardware: (tell: (part: Part) => void) =>
         simple<never>(

@@ -6,7 +6,7 @@ import type { Message as ProvisionMessage } from '../../actors/node/provision/pr
 import { processKeeper } from '../../actors/process/actor.ts'
 import { processPorts } from '../../actors/process/io/ports.ts'
 import { shard } from '../../actors/shard/actor.ts'
-import { shardPorts } from '../../actors/shard/io/ports.ts'
+import { shardPorts, type Users } from '../../actors/shard/io/ports.ts'
 import type { Setting } from '../../actors/shard/phases.ts'
 import type { Message, ShardSpec } from '../../actors/shard/protocol.ts'
 import { engineByName } from '../../engines/index.ts'
@@ -28,12 +28,20 @@ export type ShardLab = {
   warnings: string[]
 }
 
+export type LabOptions = {
+  engineOf?: Setting['engineOf']
+  /** Whom engines run as, by default the test's user. */
+  users?: Users | null
+  /** Fake engines do not read it. */
+  modelPath?: string
+}
+
 /** Starts an agent's part for one shard; `lifePath` is the fake engine's first argument. */
 export function startShard(
   dir: string,
   spec: ShardSpec,
   lifePath: string,
-  engineOf: Setting['engineOf'] = engineByName,
+  { engineOf = engineByName, users = null, modelPath = '/smol.gguf' }: LabOptions = {},
 ): ShardLab {
   const system = startSystem({ clock: systemClock })
   const [seen, verdicts, warnings]: [ShardStatus[], string[], string[]] = [[], [], []]
@@ -41,6 +49,8 @@ export function startShard(
   const argv = [process.execPath, fakeLlama, lifePath] as const
   const ports = shardPorts({
     dir,
+    homesDir: `${dir}-homes`,
+    users,
     host: '127.0.0.1',
     engineOf,
     path: '/usr/bin:/bin',
@@ -60,7 +70,7 @@ export function startShard(
       files: {
         tell(message: FilesMessage) {
           if (message.type !== 'fetch') return false
-          const file = { key: 'k', path: '/smol.gguf', sizeBytes: 1, sha256: null, header: null }
+          const file = { key: 'k', path: modelPath, sizeBytes: 1, sha256: null, header: null }
           message.replyTo({ type: 'done', file })
           return true
         },

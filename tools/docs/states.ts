@@ -104,6 +104,10 @@ time, boot id and the marker in its environment prove that it is the one of the 
 proven is neither adopted nor signalled. Nothing is ever launched while it is not known whether
 something runs.
 
+A process may have a user of its own ([why](adr/0008-engines-have-users-of-their-own.md)): the shim is
+root's, and the program is started behind \`setpriv\`, as that user, in its group alone, unable to gain
+rights. What it cannot run or enter is said before anything is started.
+
 An end is noticed when the last of the tree has closed the fifo, and by looking every two seconds.
 Facts carry the number of the launch that they are about; those of an earlier one change nothing.
 
@@ -255,7 +259,8 @@ definition with port and key (\`shard.json\`, 0600) beside the process's own rec
 4. A crash is examined: its last log lines say why. A port that somebody took is no crash; a reason
    that another try cannot change fails the replica at once; else the engine is started again after a
    growing delay, five times in ten minutes (EN4).
-5. A stop ends the whole tree of the process and removes the run folder.
+5. A stop ends the whole tree of the process and removes the run folder and the engine's own
+   (\`homes/REPLICA\`).
 
 Reports call \`falling\` restarting. Messages that change nothing in a phase are left out; with every
 change the shard also tells its node the new status.

@@ -1,9 +1,7 @@
 // Tells from /proc which processes live and which are provably ours.
 import { readdirSync, readFileSync } from 'node:fs'
-import { markerName, markerValueOf, type RunRecord } from '../record.ts'
+import { type Launch, markerName, markerValueOf } from '../record.ts'
 import { parseStat, type Stat } from '../stat.ts'
-
-type Launch = Pick<RunRecord, 'spec' | 'token'>
 
 export const readBootId = (): string =>
   readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()

@@ -19,6 +19,7 @@ import {
   readRecord,
   writeIntent,
 } from './record.ts'
+import { asUser, barrier } from './user.ts'
 
 const shim = fileURLToPath(new URL('./shim.sh', import.meta.url))
 
@@ -168,7 +169,7 @@ async function killTree(record: RunRecord): Promise<void> {
 }
 
 async function startShim(dir: string, spec: ProcessSpec): Promise<LiveRecord> {
-  checkStartable(spec)
+  await checkStartable(spec)
   const intent = writeIntent(dir, spec, readBootId())
   try {
     const pid = await awaitPid(dir, intent, spawnShim(dir, intent))
@@ -183,7 +184,8 @@ function spawnShim(dir: string, record: RunRecord): ChildProcess {
   const { spec, token } = record
   const log = openSync(pathsOf(dir).log, 'a', 0o600)
   try {
-    return spawn('/bin/sh', [shim, dir, token, ...spec.argv], {
+    const prefix = spec.user === undefined ? [] : asUser(spec.user)
+    return spawn('/bin/sh', [shim, dir, token, ...prefix, ...spec.argv], {
       cwd: spec.cwd,
       env: { ...spec.env, [markerName]: markerValueOf(record) },
       // A session of its own: it outlives this program and its terminal.
@@ -223,12 +225,18 @@ async function awaitPid(dir: string, record: RunRecord, child: ChildProcess): Pr
 }
 
 /** What the shim could say in the log only. */
-function checkStartable({ argv, cwd }: ProcessSpec): void {
+async function checkStartable({ argv, cwd, user }: ProcessSpec): Promise<void> {
   const program = argv[0] ?? ''
   try {
     accessSync(program, constants.X_OK)
     if (!statSync(cwd).isDirectory()) throw new Error(`${cwd} is no folder`)
+    if (user === undefined) return
+    for (const path of [program, cwd]) {
+      const problem = await barrier(user, path, 'x')
+      if (problem !== null) throw new Error(problem)
+    }
   } catch (cause) {
+    if (cause instanceof LlmgwError) throw cause
     throw launchFailed(program, messageOf(cause), cause)
   }
 }

@@ -50,7 +50,7 @@ export async function wipe(dir: string, log: Log): Promise<void> {
   try {
     await rm(dir, { recursive: true, force: true, maxRetries: 3 })
   } catch (error) {
-    log.warn({ dir, problem: messageOf(error) }, 'a run folder could not be removed')
+    log.warn({ dir, problem: messageOf(error) }, 'a folder of a shard could not be removed')
   }
 }
 

@@ -17,17 +17,19 @@ export type Options = {
   /** The folder whose disk is told in the load. */
   dir: string
   warn(text: string): void
+  /** What this program found wrong at its start, told with what the look finds. */
+  warnings?: readonly string[]
   /** Where /proc and /sys are, for tests. */
   root?: string
 }
 
-export function hardwarePorts({ dir, warn, root = '/' }: Options): Ports {
+export function hardwarePorts({ dir, warn, warnings = [], root = '/' }: Options): Ports {
   const read = readBelow(root)
-  return { probe: () => probe(root, read), sample: () => sample(dir, read), warn }
+  return { probe: () => probe(root, read, warnings), sample: () => sample(dir, read), warn }
 }
 
-async function probe(root: string, read: Read): Promise<Hardware> {
-  const warnings: string[] = []
+async function probe(root: string, read: Read, atStart: readonly string[]): Promise<Hardware> {
+  const warnings = atStart.map((it) => it.slice(0, 500))
   /** What a probe tells, or what stands for not knowing it. */
   const told = async <T>(what: string, unknown: T, look: () => Promise<T>): Promise<T> => {
     try {

@@ -11,6 +11,7 @@ const versionWithinMs = 10_000
 /** The program with what it says of its version. Throws where it is not on PATH or does not run. */
 export async function fromPath(
   form: Extract<InstallForm, { form: 'path' }>,
+  asUser: readonly string[],
 ): Promise<{ version: string; argv: Argv }> {
   for (const dir of (process.env['PATH'] ?? '').split(delimiter).filter(Boolean)) {
     const path = join(dir, form.command)
@@ -20,7 +21,8 @@ export async function fromPath(
     )
     if (!there) continue
     const options = { timeout: versionWithinMs, stdin: 'ignore', all: true } as const
-    const { all } = await execa(path, [...form.versionArgs], options)
+    const [program = path, ...args] = [...asUser, path, ...form.versionArgs]
+    const { all } = await execa(program, args, options)
     const line = all.split('\n').find((it) => /version/i.test(it)) ?? 'version unknown'
     return { version: `${form.command} ${line.trim()}`.slice(0, 100), argv: [path] }
   }

@@ -1,6 +1,6 @@
 // Installs one wheel into a Python environment of its own, by a pinned uv.
-import { access, chmod, constants, copyFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, chmod, copyFile, rename, rm, writeFile } from 'node:fs/promises'
+import { delimiter, isAbsolute, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ExecaError, execa } from 'execa'
 import type { InstallForm } from '../../../../engines/engine.ts'
@@ -14,6 +14,8 @@ import { uv } from '../uv.ts'
 export type Context = {
   /** Where environments are made. */
   dir: string
+  /** Before a program: runs it as a user of engines; empty where they run as this program's user. */
+  asUser: readonly string[]
   onProgress: (progress: Progress) => void
   signal: AbortSignal
 }
@@ -25,6 +27,10 @@ const cacheName = '.uv-cache'
 
 /** For uv, after it was told to end. */
 const killAfterMs = 2000
+
+/** For an interpreter, from a slow disk. */
+const startWithinMs = 10_000
+
 /** For uv, which unpacks about a hundred megabytes: minutes on a slow disk. */
 const unpackWithinMs = 600_000
 
@@ -39,7 +45,7 @@ export async function fromWheel(
   const marker = join(home, 'installed')
   const python = join(home, 'bin', 'python')
   // a link to the machine's own interpreter, which an upgrade of the system may have replaced
-  const whole = [access(marker), access(python, constants.X_OK)]
+  const whole = [access(marker), runs(python, context)]
   const isThere = await Promise.all(whole).then(
     () => true,
     () => false,
@@ -101,7 +107,7 @@ async function make(home: string, wheel: Artifact, context: Context): Promise<vo
       throw error instanceof ExecaError && !error.isCanceled ? told(error, args) : error
     }
   }
-  await run('venv', '--quiet', '--python', 'python3', home)
+  await run('venv', '--quiet', '--python', await interpreter(context), home)
   const requirements = join(home, 'requirements.txt')
   const url = pathToFileURL(path).href // a path may hold spaces
   await writeFile(requirements, `${wheel.name} @ ${url} --hash=sha256:${wheel.sha256}\n`)
@@ -109,6 +115,30 @@ async function make(home: string, wheel: Artifact, context: Context): Promise<vo
   const from = ['--no-index', '--require-hashes', '-r', requirements]
   await run('pip', 'install', '--quiet', ...into, ...from)
   await rm(wheelDir, { recursive: true, force: true })
+}
+
+/** The first that engines can run: the one on PATH may lie in a closed home. */
+async function interpreter(context: Context): Promise<string> {
+  if (context.asUser.length === 0) return 'python3'
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/local/bin', '/usr/bin']
+  for (const folder of new Set(folders.filter((it) => isAbsolute(it)))) {
+    const python = join(folder, 'python3')
+    const isUsable = await runs(python, context).then(
+      () => true,
+      () => false,
+    )
+    if (isUsable) return python
+  }
+  throw new Error(
+    'engines run as users of their own, and none of the python3 on PATH (3.10 or newer) can be run by them: install one for all users (Debian: apt-get install python3)',
+  )
+}
+
+/** Rejects where the interpreter, as engines run it, does not start or is too old for the wheels. */
+const runs = (python: string, { asUser, signal }: Context): Promise<unknown> => {
+  const test = 'import sys; sys.exit(sys.version_info < (3, 10))'
+  const [program = python, ...args] = [...asUser, python, '-I', '-c', test]
+  return execa(program, args, { stdin: 'ignore', timeout: startWithinMs, cancelSignal: signal })
 }
 
 function forThisMachine(artifacts: readonly Artifact[], name: string): Artifact {

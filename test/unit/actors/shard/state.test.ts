@@ -122,7 +122,9 @@ t.test('EN5: from nothing to ready: engine, file, port, process, probes', async 
   t.equal(installing.phase, 'installing')
   t.same(run(looking, absent)[1], [{ do: 'ensure', attempt: 1, engine: 'llamacpp' }])
   t.same(run(installing, engineReady)[1], [{ do: 'fetch', attempt: 1, artifact: spec.artifact }])
-  t.same(run(fetching, fileDone)[1], [{ do: 'reserve', attempt: 1 }])
+  t.same(run(fetching, fileDone)[1], [
+    { do: 'reserve', attempt: 1, modelPath: '/models/smol.gguf' },
+  ])
   t.equal(starting.phase, 'starting')
   t.equal(loading.phase, 'loading')
   t.same(
@@ -138,6 +140,14 @@ t.test('EN5: from nothing to ready: engine, file, port, process, probes', async 
   t.same(doing(run(loading, due)[1]), ['probe'])
   t.equal(ready.phase, 'ready')
   t.same(doing(run(loading, probed('ready'))[1]), ['prove', 'measure'])
+})
+
+t.test('an engine that has a user of its own runs as it, and finds a name for it', async (t) => {
+  const user = { uid: 60_600, gid: 60_600 }
+  const place = { port: 20_001, homeDir: '/home', path: '/bin', user }
+  const [launch] = run(fetching, fileDone, (attempt) => ({ type: 'reserved', attempt, place }))[1]
+  if (launch?.do !== 'launch') throw new Error('no launch')
+  t.match(launch.process, { user, env: { USER: 'llmgw-engine', LOGNAME: 'llmgw-engine' } })
 })
 
 t.test(
