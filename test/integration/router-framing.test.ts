@@ -17,6 +17,25 @@ t.test('streams and joined answers', async (t) => {
   const texts = ['日本語', ' 🙂 ', 'ü', 'ascii', '終']
   const whole = texts.join('')
 
+  await t.test('a stream whose engine leaves the role out names it all the same', async (t) => {
+    const chunk = (delta: object, finish: string | null = null) => ({
+      id: 'c1',
+      object: 'chat.completion.chunk',
+      choices: [{ index: 0, delta, finish_reason: finish }],
+    })
+    const events = [chunk({ content: '🌌' }), chunk({}, 'stop')]
+    for (const pieceBytes of [0, 3]) {
+      engine.next({ events, pieceBytes })
+      const { text } = await ask(router.url, { stream: true })
+      const [first, ...rest] = text.split('\n\n')
+      t.match(JSON.parse(first?.replace('data: ', '') ?? ''), {
+        id: 'c1',
+        choices: [{ index: 0, delta: { role: 'assistant', content: '' } }],
+      })
+      t.equal(textOf(rest.join('\n\n')), '🌌')
+    }
+  })
+
   const framings: [string, Partial<Behaviour>][] = [
     ['pieces of one byte (rows 1, 2)', { pieceBytes: 1 }],
     ['pieces of 4 bytes, inside characters (row 4)', { pieceBytes: 4 }],

@@ -124,6 +124,7 @@ t.test(
             bytes += data.length
           })
           await eventually('it has all, though nothing more is written', () => bytes > 17_000_000)
+          t.pass('it has all that was sent')
           socket.destroy()
           await router.quiet()
         },
@@ -144,6 +145,7 @@ t.test(
             bytes += data.length
           })
           await eventually('it has all that was sent', () => bytes > 300 * 50_000)
+          t.pass('it has all that was sent')
           socket.destroy()
           await router.quiet()
         },

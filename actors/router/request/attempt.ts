@@ -2,6 +2,7 @@
 import type { Route } from '../../../transport/contract/route.ts'
 import { type Answer, engineErrorAnswer, parseJson } from '../surface/answer.ts'
 import { createJoin, type Join } from '../surface/join.ts'
+import { createOpening, type Opening } from '../surface/opening.ts'
 import { askForStream } from '../surface/patch.ts'
 import { ghostMs } from '../table/ghosts.ts'
 import type { TryEnd } from '../table/protocol.ts'
@@ -24,6 +25,7 @@ export type AttemptRequest = {
   body: Uint8Array
   /** Whether the client wants a stream, and whether its body says so in any way. */
   stream: boolean
+  choices: number
   saysHow: boolean
 }
 
@@ -55,6 +57,8 @@ export class Attempt implements TryEvents {
   readonly #join: Join | null
   readonly #kept: Uint8Array[] = []
   readonly #tail = new Tail()
+  /** Until the first event has been passed on. */
+  #opening: Opening | null
   #try: Try | null = null
   #mode: Mode = 'error'
   #status = 0
@@ -67,6 +71,7 @@ export class Attempt implements TryEvents {
     this.route = route
     this.#request = request
     this.#owner = owner
+    this.#opening = request.stream ? createOpening(request.choices) : null
     this.#join = !request.stream && ports.alwaysStream(route.engine) ? createJoin() : null
   }
 
@@ -120,12 +125,18 @@ export class Attempt implements TryEvents {
     }
     // a comment that keeps a stream alive may come during prefill
     if (!this.isAnswering && (this.#mode === 'whole' || !isComment(chunk))) this.#answering()
-    if (this.#mode === 'stream') {
-      this.#tail.push(chunk)
-      return this.#owner.pass(chunk)
-    }
+    if (this.#mode === 'stream') return this.#pass(chunk)
     this.#take(chunk)
     return true
+  }
+
+  #pass(chunk: Uint8Array): boolean {
+    // comments before the first event keep the client waiting in peace
+    const bytes = this.#opening === null || !this.isAnswering ? chunk : this.#opening.push(chunk)
+    if (bytes === null) return true
+    if (this.isAnswering) this.#opening = null
+    this.#tail.push(bytes)
+    return this.#owner.pass(bytes)
   }
 
   onEnd(): void {

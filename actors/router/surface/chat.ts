@@ -4,6 +4,8 @@ import { type Failure, failure } from '../../../kernel/errors.ts'
 export type Chat = {
   model: string
   stream: boolean
+  /** How many answers are asked for at once (`n`); 1 where that is not said in a way that means anything. */
+  choices: number
   /** Whether `stream` or `stream_options` stand at the top level, in whatever form. */
   saysHow: boolean
 }
@@ -15,13 +17,16 @@ export type ChatRead =
 /** llama.cpp ends with a stack overflow on a schema of 100,000 levels, and with it everybody's requests. */
 const deepestLevels = 500
 
+/** OpenAI's own limit of `n`. */
+const mostChoices = 128
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Wants a JSON object with the string `model` and the list `messages`; all other fields are the engine's affair. */
 export function readChat(body: Uint8Array): ChatRead {
   const fields = readObject(body)
   if (typeof fields === 'string') return refuse(fields, null)
-  const { model, messages, stream } = fields
+  const { model, messages, stream, n } = fields
   if (typeof model !== 'string' || model === '') {
     return refuse('"model" must be the name of a model, a string.', 'model')
   }
@@ -30,10 +35,11 @@ export function readChat(body: Uint8Array): ChatRead {
     return refuse('"stream" must be true or false.', 'stream')
   }
   const saysHow = 'stream' in fields || 'stream_options' in fields
-  return { ok: true, chat: { model, stream: stream === true, saysHow } }
+  const choices = Number.isInteger(n) && Number(n) > 0 ? Math.min(Number(n), mostChoices) : 1
+  return { ok: true, chat: { model, stream: stream === true, choices, saysHow } }
 }
 
-type Fields = { model?: unknown; messages?: unknown; stream?: unknown }
+type Fields = { model?: unknown; messages?: unknown; stream?: unknown; n?: unknown }
 
 function readObject(body: Uint8Array): Fields | string {
   let value: unknown

@@ -7,7 +7,7 @@ const read = (text: string) => readChat(new TextEncoder().encode(text))
 t.test('a chat needs a model, messages, and nothing else', async (t) => {
   t.same(read('{"model":"m","messages":[]}'), {
     ok: true,
-    chat: { model: 'm', stream: false, saysHow: false },
+    chat: { model: 'm', stream: false, choices: 1, saysHow: false },
   })
   t.match(read('{"model":"m","messages":[],"stream":true}'), {
     chat: { stream: true, saysHow: true },
@@ -51,5 +51,19 @@ t.test('levels are counted outside of strings only', async (t) => {
   for (const text of ['[[[[', '\\"[[[[', '\\\\', ']]]]]]]]\\\\\\"', '']) {
     t.match(nested(249, `"${text}"`), { ok: true }, text)
     t.match(nested(250, `"${text}"`), { ok: false }, text)
+  }
+})
+
+t.test('how many answers are asked for is read where it means anything', async (t) => {
+  for (const [n, choices] of [
+    ['2', 2],
+    ['500', 128],
+    ['0', 1],
+    ['-1', 1],
+    ['1.5', 1],
+    ['"2"', 1],
+    ['null', 1],
+  ] as const) {
+    t.match(read(`{"model":"m","messages":[],"n":${n}}`), { chat: { choices } }, n)
   }
 })
