@@ -1,4 +1,5 @@
 // Decides when a node registers, what it reports, and which commands it obeys.
+// Longer than most: a report holds all that the other duties of the node keep, so they stand together.
 import { assertNever } from '../../kernel/assert.ts'
 import { failure } from '../../kernel/errors.ts'
 import { type Step, stay } from '../../kernel/step.ts'

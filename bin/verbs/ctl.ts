@@ -1,4 +1,5 @@
 // `llmgw ctl …`: administration over NATS; each verb prints a table, or JSON with --json.
+// As long as there are verbs: each is a few lines with its table.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { LlmgwError } from '../../kernel/errors.ts'
 import type {

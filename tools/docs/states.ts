@@ -1,4 +1,5 @@
 // The pages of the lifecycles of a process and of a shard, made by stepping their transitions through every phase and message.
+// Longer than most: mostly the examples that the transitions are stepped with.
 
 import type { Message as ProcessMessage, ProcessSpec } from '../../actors/process/protocol.ts'
 import * as process from '../../actors/process/state.ts'

@@ -1,4 +1,5 @@
 // The path of one chat request: body, admission, replicas until one answers, its answer to the client.
+// Longer than most: one class, so that all that a request holds is given back in one place.
 import { type Code, type Failure, failure } from '../../../kernel/errors.ts'
 import type { RoutedKey } from '../../../transport/contract/route.ts'
 import type { Admitted, Hold } from '../admission/gate.ts'

@@ -7,27 +7,13 @@ import { init, transition } from '../../../../actors/shard/state.ts'
 import { statusOf, told } from '../../../../actors/shard/status.ts'
 import { llamacpp } from '../../../../engines/llamacpp.ts'
 import { failure } from '../../../../kernel/errors.ts'
+import { shardSpec } from '../../../support/shards.ts'
 
 const setting: Setting = {
   engineOf: (name) => (name === 'llamacpp' ? llamacpp : undefined),
   host: '127.0.0.1',
 }
-const spec: ShardSpec = {
-  replica: 'r1',
-  model: 'smol',
-  engine: 'llamacpp',
-  artifact: {
-    name: 'smol',
-    version: '1',
-    platform: 'any',
-    licence: 'MIT',
-    fileName: 'smol.gguf',
-    executable: false,
-    sources: [{ kind: 'path', path: '/smol.gguf' }],
-  },
-  profile: { contextTokens: 512, slots: 1, cores: 1, memoryBytes: 1 },
-  key: 'key-of-the-engine',
-}
+const spec = shardSpec('r1', 'key-of-the-engine')
 const other: ShardSpec = { ...spec, profile: { ...spec.profile, slots: 2 } }
 const saved: Saved = { version: 1, spec, port: 20_001, engineVersion: '1', fileBytes: 5 }
 const process: ProcessSpec = { name: 'r1', argv: ['/e'], env: {}, cwd: '/', stop: [] }
